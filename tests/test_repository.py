@@ -1,0 +1,124 @@
+"""The rules of the repository that no linter knows. CONTRIBUTING.md lists them."""
+
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+VERSION = PYPROJECT["project"]["version"]
+
+
+def modules(*folders):
+    """Return the Python files below `folders`, each once (lucidgrad/backends is a symlink)."""
+    return sorted({path.resolve() for folder in folders for path in (ROOT / folder).rglob("*.py")})
+
+
+def lines(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def python(code):
+    """Run `code` in a fresh interpreter at the root of the repository."""
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+
+# --- size and finish ----------------------------------------------------------------------------------
+
+PACKAGED = modules("lucidgrad", "backends")
+
+
+def test_no_file_exceeds_500_lines():
+    sizes = {name(path): len(lines(path)) for path in PACKAGED + modules("tests", "bench", "examples")}
+    assert {file: size for file, size in sizes.items() if size > 500} == {}
+
+
+def test_core_stays_below_1500_lines():
+    assert sum(len(lines(path)) for path in modules("lucidgrad/core")) < 1500
+
+
+def test_nothing_is_left_unfinished():
+    unfinished = re.compile(r"\b(NotImplementedError|TODO|FIXME)\b")
+    assert [
+        f"{name(path)}:{number}: {line.strip()}"
+        for path in PACKAGED
+        for number, line in enumerate(lines(path), 1)
+        if unfinished.search(line)
+    ] == []
+
+
+@pytest.mark.parametrize("module", ["lucidgrad", "lucidgrad.autograd"])
+def test_public_names_are_documented(module):
+    public = vars(__import__(module, fromlist=["_"]))
+    exported = public.get("__all__") or [key for key in public if not key.startswith("_")]
+    assert [key for key in exported if callable(public[key]) and not documented(public[key])] == []
+
+
+def documented(obj):
+    """Tell whether `obj` has a docstring of its own, not one inherited from its class."""
+    own = inspect.isclass(obj) or obj.__doc__ is not type(obj).__doc__
+    return bool(own and (obj.__doc__ or "").strip())
+
+
+# --- imports ------------------------------------------------------------------------------------------
+
+
+def test_import_brings_no_other_framework():
+    result = python("import sys, lucidgrad; print(sorted({'cupy', 'torch', 'jax'} & set(sys.modules)))")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == "[]"
+
+
+def test_backends_refuses_any_other_name():
+    result = python("import backends")
+    assert result.returncode != 0
+    message = result.stderr.strip().splitlines()[-1]
+    assert message.startswith("ImportError:")
+    assert "lucidgrad.backends" in message
+
+
+# --- packaging ----------------------------------------------------------------------------------------
+
+
+def test_backends_is_reached_through_a_symlink():
+    link = ROOT / "lucidgrad/backends"
+    assert link.is_symlink()
+    assert os.readlink(link) == "../backends"
+
+
+def test_package_list_matches_folders():
+    folders = [
+        ".".join(Path(folder).relative_to(ROOT).parts)
+        for folder, _, files in os.walk(ROOT / "lucidgrad", followlinks=True)
+        if "__init__.py" in files
+    ]
+    assert sorted(PYPROJECT["tool"]["setuptools"]["packages"]) == sorted(folders)
+
+
+def test_wheel_contents(tmp_path):
+    tree, out = tmp_path / "tree", tmp_path / "wheel"
+    skip = shutil.ignore_patterns(".*", "__pycache__", "build", "*.egg-info")  # nothing stale may leak in
+    shutil.copytree(ROOT, tree, symlinks=True, ignore=skip)
+    pip_wheel = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    build = subprocess.run([*pip_wheel, "--wheel-dir", out, tree], capture_output=True, text=True)
+    assert build.returncode == 0, build.stdout + build.stderr
+
+    (wheel,) = out.iterdir()
+    contents = zipfile.ZipFile(wheel).namelist()
+    assert {file.split("/")[0] for file in contents} == {"lucidgrad", f"lucidgrad-{VERSION}.dist-info"}
+    assert {"lucidgrad/py.typed", "lucidgrad/backends/cpu/__init__.py"} <= set(contents)
+    assert sorted(file for file in contents if file.endswith(".py")) == sorted(
+        re.sub("^backends/", "lucidgrad/backends/", name(path)) for path in PACKAGED
+    )
