@@ -1,0 +1,1 @@
+"""The backend-neutral engine: primitives, levels, nodes and the walk."""

@@ -1,0 +1,39 @@
+"""The box around an array: what the engine needs to know of a tensor, and no more."""
+
+from typing import Any
+
+
+class Alias:
+    """What a tensor shares memory with: its base and the steps that lead from the base to it.
+
+    ``seen`` is the base's node when the history of the view was written: when the base has another
+    one, an in-place operation rewrote it, and the view's history is replayed (`inplace.history`).
+    """
+
+    __slots__ = ("base", "barrier", "seen", "steps")
+
+    def __init__(self, base: Any, steps: tuple[Any, ...], seen: Any, barrier: str | None) -> None:
+        self.base = base
+        self.steps = steps
+        self.seen = seen
+        self.barrier = barrier  # why in-place writes through this view are refused, or None
+
+
+#: The alias slot of every tensor that was made in inference mode.
+INFERENCE = Alias(None, (), None, None)
+
+
+class Box:
+    """An array with its place on the tape; `lucidgrad.Tensor` adds the public methods.
+
+    ``_node`` is None where no gradient is wanted, a `Leaf`, or the node that made the array.
+    ``_alias`` is None unless the array shares memory with that of another tensor (or is `INFERENCE`).
+    ``_grad`` is left empty until a gradient arrives: an empty slot costs nothing per operation.
+    """
+
+    __slots__ = ("__weakref__", "_alias", "_grad", "_node", "array")
+
+    array: Any
+    _node: Any
+    _alias: Alias | None
+    _grad: Any

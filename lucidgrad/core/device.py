@@ -1,0 +1,97 @@
+"""Devices, and the registry that finds the back end of an array or a device.
+
+A back end (`lucidgrad.backends.protocol.Backend`) registers the array types it owns and the device
+name it answers to; the engine asks here and never learns which library it computes with.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from .errors import DeviceError
+
+by_array: dict[type, Any] = {}
+_by_name: dict[str, Any] = {}
+_loaders: dict[str, Callable[[], Any]] = {}
+
+#: Array types whose back end has streams -> a function that gives the current place of an array.
+places: dict[type, Callable[[Any], Any]] = {}
+
+
+class Device:
+    """A device: its back end's name and, where there are several, an index.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(3).device == "cpu"
+    True
+    """
+
+    __slots__ = ("index", "type")
+    _known: dict[tuple[str, int | None], "Device"] = {}
+
+    type: str
+    index: int | None
+
+    def __new__(cls, type: "str | Device", index: int | None = None) -> "Device":
+        if isinstance(type, Device):
+            return type
+        name, colon, number = str(type).partition(":")
+        if colon:
+            if index is not None or not number.isdigit():
+                raise DeviceError(f"device: given {type!r}, expected a name such as 'cpu' or 'cuda:1'")
+            index = int(number)
+        found = cls._known.get((name, index))
+        if found is None:
+            found = cls._known[name, index] = super().__new__(cls)
+            found.type, found.index = name, index
+        return found
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"device({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Device):
+            return self is other
+        return str(self) == other if isinstance(other, str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (str(self),)
+
+
+def register(backend: Any) -> None:
+    """Make a back end known by its device name and its array types."""
+    _by_name[backend.name] = backend
+    for array_type in backend.array_types:
+        by_array[array_type] = backend
+
+
+def register_loader(name: str, load: Callable[[], Any]) -> None:
+    """Name a device whose back end is loaded when it is first asked for."""
+    _loaders[name] = load
+
+
+def backend_named(device: Any) -> Any:
+    """The back end of a device."""
+    name = Device(device).type
+    if name not in _by_name:
+        load = _loaders.get(name)
+        if load is None:
+            known = ", ".join(sorted({*_by_name, *_loaders}))
+            raise DeviceError(f"device {str(device)!r} is not known here; there are: {known}")
+        load()
+    return _by_name[name]
+
+
+def backend_of(array: Any) -> Any:
+    """The back end of a raw array."""
+    try:
+        return by_array[type(array)]
+    except KeyError:
+        raise TypeError(f"no back end is registered for arrays of type {type(array).__name__}") from None

@@ -1,0 +1,486 @@
+"""From a call on tensors to a kernel and a node: the compiled operators and their generic twin.
+
+Every primitive gets a function of its own, written out from one template: arguments are unwrapped,
+the kernel is called, and a node is made, with nothing resolved at call time but the array's type.
+Whatever the template does not expect goes to `apply`, which takes any mixture.
+"""
+
+import inspect
+import linecache
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import device
+from .box import INFERENCE, Alias, Box
+from .errors import DeviceError
+from .modes import state, switch, unusual
+from .primitive import Primitive, meta_of
+from .tape import Extras, Fork, Node, Output, ages
+
+SCALARS = (bool, int, float, complex)
+
+#: PyTorch's spelling of keywords, accepted everywhere.
+SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "axes": "dims"}
+UNSET = object()
+
+#: Dtypes of which Python floats take the dtype; back ends add theirs.
+floats: set[Any] = set()
+complexes: set[Any] = set()
+
+#: Globals of the compiled operators; `bind` adds the tensor class.
+_names: dict[str, Any] = {}
+
+
+def bind(**classes: type) -> None:
+    """Tell the operators classes that are defined above them: ``Tensor``, which results are boxed in."""
+    _names.update(classes)
+
+
+# -- parts that both paths use -------------------------------------------------------------------
+def settle(y: Any, *arrays: Any) -> Any:
+    """Make a kernel's result an array of the dtype that promotion gives."""
+    lead = next(a for a in arrays if type(a) in device.by_array)
+    return device.by_array[type(lead)].settle(y, arrays)
+
+
+def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
+    """What each cotangent must become: shape, dtype, and the batch levels it was spread over."""
+    spread = getattr(y, "levels", ())
+    return tuple(
+        None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(spread, a)) for a in arrays
+    )
+
+
+def _missing(spread: Any, array: Any) -> tuple[Any, ...]:
+    if not spread:
+        return ()
+    own = getattr(array, "levels", ())
+    return tuple(level for level in spread if level not in own)
+
+
+def place_of(array: Any) -> Any:
+    """The device and stream that work on an array goes to now, where its back end has streams."""
+    find = device.places.get(type(array))
+    return None if find is None else find(array)
+
+
+def box(array: Any, node: Any = None) -> Any:
+    """A new tensor around an array."""
+    made = _names["Tensor"]()
+    made.array, made._node, made._alias = array, node, state.fresh if unusual and node is None else None
+    return made
+
+
+def history(x: Any) -> Any:
+    """The node of a view; replayed from its base where an in-place operation rewrote that."""
+    alias = x._alias
+    if alias is INFERENCE:
+        return None
+    base = alias.base
+    now = base._node if base._alias is None else history(base)
+    if now is not alias.seen and isinstance(now, (Node, Output)):
+        before = state.recording, state.fresh
+        switch(True, None)
+        try:
+            fresh = base
+            for step, keywords in alias.steps:
+                fresh = step.op(fresh, **keywords)
+        finally:
+            switch(*before)
+        x._node, alias.seen = fresh._node, now
+    return x._node
+
+
+def node_of(x: Any) -> Any:
+    """The node of a tensor, brought up to date."""
+    return x._node if x._alias is None else history(x)
+
+
+def track_view(x: Any, out: Any, primitive: Primitive, keywords: dict[str, Any]) -> None:
+    """If a result shares its input's memory, note from which base and how."""
+    backend = device.by_array[type(x.array)]
+    if state.fresh is not None or type(out.array) is not type(x.array):
+        return
+    if backend.storage(out.array) is not backend.storage(x.array):
+        return
+    out._alias = alias_of(x, ((primitive, keywords),))
+
+
+def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alias | None:
+    """The alias of a view of x."""
+    if x._alias is INFERENCE:
+        return INFERENCE
+    if not state.recording:
+        barrier = barrier or "was made where gradients were switched off"
+    if x._alias is None:
+        return Alias(x, steps, x._node, barrier)
+    parent = x._alias
+    return Alias(parent.base, parent.steps + steps, parent.seen, barrier or parent.barrier)
+
+
+# -- the generic path ----------------------------------------------------------------------------
+def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Run a primitive on raw arrays, batched ones and Python scalars in any mixture."""
+    kinds = {type(a): a for a in arrays if type(a) in device.by_array}
+    if len(kinds) > 1:
+        arrays = _meet(primitive, arrays, kinds)
+        kinds = {type(a): a for a in arrays if type(a) in device.by_array}
+    kind = max(kinds, key=lambda k: device.by_array[k].rank)
+    y = primitive.find_kernel(kind)(*arrays, **keywords)
+    return tuple(settle(part, *arrays) for part in y) if primitive.outputs else settle(y, *arrays)
+
+
+def _meet(primitive: Primitive, arrays: Sequence[Any], kinds: dict[type, Any]) -> list[Any]:
+    """Bring arrays of several types together: 0-d CPU values go to the others' device, else it's an error."""
+    plain = {k: a for k, a in kinds.items() if device.by_array[k].rank == 0}
+    if len(plain) < 2:
+        return list(arrays)
+    homes = {k: device.by_array[k] for k in plain}
+    target = next((b for a in arrays for b in [homes.get(type(a))] if b is not None and b.name != "cpu"), None)
+    met = []
+    for a in arrays:
+        home = homes.get(type(a))
+        if home is None or home is target:
+            met.append(a)
+        elif home.name == "cpu" and a.shape == ():
+            met.append(target.asarray(a))  # type: ignore[union-attr]
+        else:
+            names = sorted({str(b.device_of(plain[k])) for k, b in homes.items()})
+            raise DeviceError(
+                f"{primitive.name}: given tensors on {' and '.join(names)}, expected one device; "
+                f"move one with .to({names[0]!r})"
+            )
+    return met
+
+
+def unwrap(primitive: Primitive, value: Any) -> tuple[Any, Any]:
+    """The raw array (or scalar) and the node of one argument; NotImplemented for a foreign object."""
+    if isinstance(value, Box):
+        return value.array, node_of(value)
+    if value is None or type(value) in SCALARS or type(value) in device.by_array:
+        return value, None
+    for backend in set(device.by_array.values()):
+        if backend.accepts(value):
+            return backend.asarray(value), None
+    return NotImplemented, None
+
+
+def _describe(value: Any) -> str:
+    return "None" if value is None else f"a {type(value).__module__}.{type(value).__qualname__}"
+
+
+def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], strict: bool = True) -> Any:
+    """Call a primitive on any mixture of tensors, arrays and scalars."""
+    pairs = [unwrap(primitive, value) for value in args]
+    for i, (array, _) in enumerate(pairs):
+        if array is NotImplemented or (array is None and args and not _may_be_none(primitive, i)):
+            if not strict:
+                return NotImplemented
+            raise TypeError(
+                f"{primitive.name}: argument {i + 1} is {_describe(args[i])}, expected a Tensor, an array or a number"
+            )
+    arrays = [array for array, _ in pairs]
+    if not any(type(a) in device.by_array for a in arrays):
+        if not arrays:
+            raise TypeError(f"{primitive.name}: expected at least one tensor")
+        cpu = device.backend_named("cpu")
+        arrays = [a if a is None else cpu.asarray(a) for a in arrays]
+    nodes = [node if state.recording else None for _, node in pairs]
+    tensor = next((value for value in args if isinstance(value, Box)), None)
+    y = compute(primitive, arrays, keywords)
+    if primitive.variadic:
+        wanted = tuple(i for i, n in enumerate(nodes) if n is not None) if primitive.joint else ()
+    else:
+        wanted = tuple(i for i in primitive.differentiable if i < len(nodes) and nodes[i] is not None)
+    if primitive.outputs:
+        return _fork(primitive, y, arrays, nodes, wanted, keywords, tensor)
+    out = box(y)
+    if wanted:
+        out._node = record(primitive, y, arrays, nodes, wanted, keywords)
+        out._alias = None
+    if primitive.view and tensor is not None:
+        track_view(tensor, out, primitive, keywords)
+    return out
+
+
+def _may_be_none(primitive: Primitive, i: int) -> bool:
+    return not primitive.variadic and primitive.arrays[i] in primitive.optional
+
+
+def record(
+    primitive: Primitive,
+    y: Any,
+    arrays: Sequence[Any],
+    nodes: Sequence[Any],
+    wanted: tuple[int, ...],
+    keywords: dict[str, Any],
+    node_type: type[Node] = Node,
+) -> Any:
+    """Make the node of a call."""
+    made = node_type()
+    made.recipe = primitive.recipe(() if primitive.variadic else wanted)
+    made.saved = made.recipe.save(y, arrays, keywords)
+    inputs = tuple(node if i in wanted else None for i, node in enumerate(nodes))
+    made.origin = inputs if made.recipe.only is None else inputs[made.recipe.index]
+    first = y[0] if primitive.outputs else y
+    made.fit = fits(first, *arrays)
+    place = place_of(first)
+    made.extras = None if place is None and node_type is Node else Extras(place)
+    made.age = next(ages)
+    return made
+
+
+def _fork(
+    primitive: Primitive,
+    y: tuple[Any, ...],
+    arrays: Sequence[Any],
+    nodes: Sequence[Any],
+    wanted: tuple[int, ...],
+    keywords: dict[str, Any],
+    tensor: Any,
+) -> Any:
+    outs = tuple(box(part) for part in y)
+    if wanted:
+        fork = record(primitive, y, arrays, nodes, wanted, keywords, Fork)
+        fork.metas = tuple(map(meta_of, y))
+        ends = [Output(fork, k) for k in range(len(y))]
+        fork.outputs = tuple(map(weakref.ref, ends))
+        for out, end in zip(outs, ends, strict=True):
+            out._node, out._alias = end, None
+    if primitive.view and tensor is not None and state.fresh is None:
+        for out in outs:
+            if type(out.array) is type(tensor.array):
+                out._alias = alias_of(tensor, (), f"is one of several outputs of {primitive.name}")
+    return outs
+
+
+# -- the compiled path ---------------------------------------------------------------------------
+def compile_op(primitive: Primitive) -> Callable[..., Any]:
+    """The function that users call: compiled for one to three inputs, generic otherwise."""
+    if primitive.variadic or primitive.outputs or not 1 <= len(primitive.arrays) <= 3:
+        return _generic_op(primitive)
+    return _Template(primitive).function(primitive.arrays, strict=True)
+
+
+def compile_operator(op: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
+    """The same as a Python operator: foreign objects give NotImplemented; reflected swaps the operands."""
+    primitive: Primitive = op.primitive  # type: ignore[attr-defined]
+    order = tuple(reversed(primitive.arrays)) if reflected else primitive.arrays
+    return _Template(primitive).function(order, strict=False)
+
+
+def _generic_op(primitive: Primitive) -> Callable[..., Any]:
+    defaults = primitive.keywords
+
+    ours = {torch: k for k, torch in SPELLINGS.items() if k in defaults}
+
+    def op(*args: Any, **keywords: Any) -> Any:
+        if primitive.variadic and len(args) >= 1 and isinstance(args[0], (list, tuple)):
+            args, extra = tuple(args[0]), args[1:]
+        else:
+            extra = () if primitive.variadic else args[len(primitive.arrays) :]
+            args = args[: len(args) - len(extra)]
+        given = {**dict(zip(primitive.positional, extra, strict=False)), **keywords}
+        given = {ours.get(k, k): value for k, value in given.items()}
+        unknown = [k for k in given if k not in defaults]
+        if unknown or len(extra) > len(primitive.positional):
+            raise TypeError(f"{primitive.name}() got unexpected arguments {unknown or extra}")
+        given = {**defaults, **given}
+        missing = [k for k, value in given.items() if value is inspect.Parameter.empty]
+        if missing:
+            raise TypeError(f"{primitive.name}() misses the argument {missing[0]!r}")
+        return apply(primitive, args, given)
+
+    return op
+
+
+class _Template:
+    """Writes the source of one primitive's operator."""
+
+    def __init__(self, primitive: Primitive) -> None:
+        self.p = primitive
+        self.xs = primitive.arrays
+        self.wanted = list(primitive.differentiable)
+        self.call_keywords = "".join(f", {k}={k}" for k in primitive.keywords)
+        self.keyword_dict = "{" + ", ".join(f"{k!r}: {k}" for k in primitive.keywords) + "}"
+        self.scalars = primitive.kind.broadcasts and len(self.xs) > 1
+
+    def function(self, order: Sequence[str], strict: bool) -> Callable[..., Any]:
+        p = self.p
+        spellings = [(torch, k) for k, torch in SPELLINGS.items() if k in p.keywords and torch not in p.keywords]
+        head = [f"{x}=None" if x in p.optional else x for x in order] + ["/"]
+        head += [self._parameter(k) for k in p.positional]
+        head += ["*", *(self._parameter(k) for k in p.keywords if k not in p.positional)]
+        head += [f"{torch}=UNSET" for torch, _ in spellings]
+        head = head[:-1] if head[-1] == "*" else head
+        args = "".join(f"{x}, " for x in self.xs)
+        self.fallback = f"return apply(P, ({args}), {self.keyword_dict}, {strict})"
+        subsets = [tuple(w) for w in _subsets(self.wanted) if w]
+        constants = [*map(_recipe_name, subsets), *(f"D_{k}" for k in self.p.keywords)]
+        lines = [f"def make({', '.join(['P', 'kernels', *constants])}):"]
+        lines.append(f"    def op({', '.join(head)}):")
+        for torch, k in spellings:
+            lines += [f"        if {torch} is not UNSET:", f"            {k} = {torch}"]
+        lines += ["        " + line for line in self._unwrap() + self._finish()]
+        lines.append("    return op")
+        source = "\n".join(lines) + "\n"
+        file = f"<operator {self.p.name}{'' if strict else ' ' + '/'.join(order)}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # shown in tracebacks
+        made: dict[str, Any] = {}
+        exec(compile(source, file, "exec"), _names, made)
+        recipes = map(self.p.recipe, subsets)
+        op = made["make"](self.p, self.p.kernels, *recipes, *self.p.keywords.values())
+        op.__name__ = op.__qualname__ = self.p.name
+        return op  # type: ignore[no-any-return]
+
+    def _parameter(self, keyword: str) -> str:
+        required = self.p.keywords[keyword] is inspect.Parameter.empty and keyword not in SPELLINGS
+        return keyword if required else f"{keyword}=D_{keyword}"
+
+    def _take(self, i: int) -> list[str]:
+        x = self.xs[i]
+        lines = [f"a{i} = {x}.array"]
+        if i in self.wanted:
+            lines.append(f"n{i} = {x}._node if {x}._alias is None else history({x})")
+        return lines
+
+    def _unwrap(self) -> list[str]:
+        if not self.scalars:
+            lines = []
+            for i, x in enumerate(self.xs):
+                lines += [f"if type({x}) is not Tensor:", "    " + self.fallback, *self._take(i)]
+                if i:
+                    lines += [f"if type(a{i}) is not type(a0):", "    " + self.fallback]
+            return [*lines, "lead = a0"]
+        if len(self.xs) == 2:
+            return self._unwrap_pair()
+        lines = ["lead = None"]
+        for i, x in enumerate(self.xs):
+            lines.append(f"if type({x}) is Tensor:")
+            lines += ["    " + line for line in self._take(i)]
+            lines += ["    if lead is None:", f"        lead = a{i}"]
+            lines += [f"    elif type(a{i}) is not type(lead):", "        " + self.fallback]
+            lines += [f"elif type({x}) is int:", f"    a{i} = {x}"]
+            lines += [f"    n{i} = None"] if i in self.wanted else []
+            lines += ["else:", "    " + self.fallback]
+        return [*lines, "if lead is None:", "    " + self.fallback]
+
+    def _unwrap_pair(self) -> list[str]:
+        x1, x2 = self.xs
+        inexact = "{0}.dtype in floats"  # with integers a Python float gives the default dtype: apply settles it
+
+        def scalar(i: int) -> list[str]:
+            return [f"a{i} = {self.xs[i]}"] + ([f"n{i} = None"] if i in self.wanted else [])
+
+        def deep(lines: list[str]) -> list[str]:
+            return ["    " + line for line in lines]
+
+        return [
+            f"if type({x1}) is Tensor:",
+            *deep(self._take(0)),
+            "    lead = a0",
+            f"    if type({x2}) is Tensor:",
+            *deep(deep(self._take(1))),
+            "        if type(a1) is not type(a0):",
+            "            " + self.fallback,
+            f"    elif type({x2}) is int or type({x2}) is float and {inexact.format('a0')}:",
+            *deep(deep(scalar(1))),
+            "    else:",
+            "        " + self.fallback,
+            f"elif type({x2}) is Tensor and (type({x1}) is int or type({x1}) is float and {inexact.format(x2 + '.array')}):",
+            *deep(scalar(0)),
+            *deep(self._take(1)),
+            "    lead = a1",
+            "else:",
+            "    " + self.fallback,
+        ]
+
+    def _finish(self) -> list[str]:
+        arrays = ", ".join(f"a{i}" for i in range(len(self.xs)))
+        lines = ["kind = type(lead)", "try:", "    kernel = kernels[kind]", "except KeyError:"]
+        lines += ["    kernel = P.find_kernel(kind)", f"y = kernel({arrays}{self.call_keywords})"]
+        test = "type(y) is not kind"
+        if self.p.dtype in ("float", "real"):  # integers become floats: of the default dtype
+            test += " or y.dtype is not lead.dtype"
+        lines += [f"if {test}:", f"    y = settle(y, {arrays})"]
+        lines += ["out = Tensor()", "out.array = y"]
+        if self.wanted:
+            none = " and ".join(f"n{i} is None" for i in self.wanted)
+            lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
+            lines += ["    out._alias = state.fresh if unusual else None"]
+            lines += ["    " + line for line in self._view()]
+            lines += ["    return out", "n = Node()", "n.extras = Extras(place_of(y)) if places else None"]
+            lines += [*self._fit(), *self._save(self.wanted, ())]
+            lines += ["n.age = next(ages)", "out._node = n", "out._alias = None", *self._view(), "return out"]
+        else:
+            lines += ["out._node = None", "out._alias = state.fresh if unusual else None", *self._view(), "return out"]
+        return lines
+
+    def _view(self) -> list[str]:
+        return [f"track_view({self.xs[0]}, out, P, {self.keyword_dict})"] if self.p.view else []
+
+    def _fit(self) -> list[str]:
+        arrays = [f"a{i}" for i in range(len(self.xs))]
+        if not self.p.kind.broadcasts:
+            alike = " and ".join(f"{a}.dtype is y.dtype" for a in arrays)
+            alike = f"type(y) is not Batched and {alike}" if len(arrays) > 1 else alike
+        elif len(arrays) == 1:
+            alike = "a0.dtype is y.dtype" if self.p.dtype == "real" else "True"
+        else:
+            alike = " and ".join(f"{a}.shape == y.shape and {a}.dtype is y.dtype" for a in arrays)
+            if len(arrays) == 2:
+                pair = "a0.shape == a1.shape and a0.dtype is a1.dtype and type(y) is not Batched"
+                if self.p.kind.name == "matrix":
+                    pair = f"a0.ndim == a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
+                alike = f"type(a0) is not type(a1) or ({pair})"
+            else:
+                alike = f"type(a0) is type(a1) is type(a2) and {alike} and type(y) is not Batched"
+        return [f"n.fit = None if {alike} else fits(y, {', '.join(arrays)})" if alike != "True" else "n.fit = None"]
+
+    def _save(self, rest: list[int], chosen: tuple[int, ...]) -> list[str]:
+        """The branches over which inputs want gradients; each keeps just what its rules need."""
+        if not rest:
+            recipe = self.p.recipe(chosen)
+            words = "".join(self._word(kind, at) + ", " for kind, at in recipe.items)
+            nodes = "".join(f"n{i}, " if i in chosen else "None, " for i in range(len(self.xs)))
+            origin = f"({nodes})" if recipe.only is None else f"n{recipe.index}"
+            return [f"n.recipe = {_recipe_name(chosen)}", f"n.saved = ({words})", f"n.origin = {origin}"]
+        i, *later = rest
+        if not later and not chosen:
+            return self._save([], (i,))
+        lines = [f"if n{i} is not None:", *("    " + line for line in self._save(later, (*chosen, i))), "else:"]
+        return lines + ["    " + line for line in self._save(later, chosen)]
+
+    def _word(self, kind: str, at: Any) -> str:
+        return {"y": "y", "x": f"a{at}", "meta": f"meta_of(a{at})", "kw": str(at)}[kind]
+
+
+def _recipe_name(wanted: tuple[int, ...]) -> str:
+    return "R" + "".join(map(str, wanted))
+
+
+def _subsets(items: list[int]) -> list[list[int]]:
+    found: list[list[int]] = [[]]
+    for item in items:
+        found += [[*part, item] for part in found]
+    return found
+
+
+_names.update(
+    apply=apply,
+    settle=settle,
+    floats=floats,
+    unusual=unusual,
+    Extras=Extras,
+    fits=fits,
+    history=history,
+    track_view=track_view,
+    place_of=place_of,
+    places=device.places,
+    meta_of=meta_of,
+    state=state,
+    UNSET=UNSET,
+    Node=Node,
+    ages=ages,
+)

@@ -1,0 +1,61 @@
+"""The data types by name, and the default floating-point type.
+
+The objects themselves come from the CPU back end (`define`): the core names no array library.
+"""
+
+from typing import Any
+
+_defined: dict[str, Any] = {}
+_default = {"real": "float32"}
+
+_COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
+
+
+def define(**dtypes: Any) -> None:
+    """Name the canonical dtype objects."""
+    _defined.update(dtypes)
+
+
+def named(name: str) -> Any:
+    """The canonical dtype object of this name."""
+    return _defined[name]
+
+
+def known() -> dict[str, Any]:
+    """All canonical dtypes by name."""
+    return dict(_defined)
+
+
+def get_default_dtype() -> Any:
+    """The dtype that Python floats become.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.get_default_dtype()
+    dtype('float32')
+    """
+    return _defined[_default["real"]]
+
+
+def default_complex_dtype() -> Any:
+    """The complex dtype whose parts are of the default dtype."""
+    return _defined[_COMPLEX_OF[_default["real"]]]
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Set the dtype that Python floats become: float32 or float64.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.set_default_dtype(lg.float64)
+    >>> lg.tensor(1.0).dtype
+    dtype('float64')
+    >>> lg.set_default_dtype(lg.float32)
+    """
+    for name in _COMPLEX_OF:
+        if _defined[name] == dtype:
+            _default["real"] = name
+            return
+    raise TypeError(f"set_default_dtype: given {dtype!r}, expected float32 or float64")

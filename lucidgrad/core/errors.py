@@ -1,0 +1,16 @@
+"""Error classes of their own; everything else raises Python's and PyTorch's usual classes."""
+
+
+class GradArgError(RuntimeError, ValueError):
+    """An argument of ``grad`` or ``backward`` does not fit the others.
+
+    PyTorch raises RuntimeError here and other libraries ValueError; handlers for either catch this.
+    """
+
+
+class DeviceError(RuntimeError):
+    """Tensors of different devices met, or a device cannot be used."""
+
+
+class AxisError(ValueError, IndexError):
+    """An axis is out of range; NumPy's class of this name has the same bases."""

@@ -1,0 +1,190 @@
+"""In-place operations: compute out of place, write, mark the memory as written, rewrite the history.
+
+The tensor's old value lives on in the graph through its old node; the tensor takes the node of the
+result. Written through a view, the base's history becomes "the base, overwritten at these places".
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import device
+from .box import INFERENCE, Alias, Box
+from .dispatch import compute, history, node_of, record, unwrap
+from .modes import state
+from .primitive import LINEAR, Meta, Primitive, joint, primitive
+from .tape import GraphNode, Leaf, touch
+
+
+# -- writing into a part -------------------------------------------------------------------------
+def forth(xp: Any, x: Any, steps: Sequence[Any]) -> Any:
+    """Follow the steps of a view from its base."""
+    for step, keywords, _ in steps:
+        x = getattr(xp, step.name)(x, **keywords)
+    return x
+
+
+def back(xp: Any, g: Any, steps: Sequence[Any]) -> Any:
+    """The adjoint of `forth`, from the steps' own rules: they are linear and keep nothing but shapes."""
+    for step, keywords, meta in reversed(steps):
+        recipe = step.recipe((0,))
+        saved = tuple(meta if kind == "meta" else keywords[at] for kind, at in recipe.items)
+        g = recipe.only(xp, g, saved)
+    return g
+
+
+def _outside(xp: Any, g: Any, x_meta: Meta, steps: Sequence[Any]) -> Any:
+    """The cotangent with zeros where the base was overwritten."""
+    return xp.where(_region(xp, g, steps), xp.zeros_like(g), g)
+
+
+def _region(xp: Any, like: Any, steps: Sequence[Any]) -> Any:
+    return back(xp, xp.ones_like(forth(xp, like, steps)), steps) != 0
+
+
+def _overwrite_vjp(xp: Any, g: Any, x_meta: Meta, v_meta: Meta, *, steps: Sequence[Any]) -> tuple[Any, Any]:
+    return _outside(xp, g, x_meta, steps), forth(xp, g, steps)
+
+
+@primitive(LINEAR, vjp=joint(_overwrite_vjp), batch=lambda call, values, batched, keywords: _overwrite_batch(values, batched, keywords))
+def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any) -> Any:
+    """A copy of x in which the part that ``steps`` lead to has the values v."""
+    part = forth(xp, x, steps)
+    v = xp.astype(xp.broadcast_to(v, shape=part.shape), dtype=x.dtype)
+    return xp.where(_region(xp, x, steps), back(xp, v, steps), x)
+
+
+def _overwrite_batch(values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    """The program is made of primitives: run it on the batched values."""
+    from .batching import Batched, levels
+
+    level = next(levels)
+    xp = device.by_array[Batched].xp
+    x, v = (Batched(a, level) if b else a for a, b in zip(values, batched, strict=True))
+    y = overwrite.primitive.program(xp, x, v, **keywords)  # type: ignore[attr-defined]
+    return y.value
+
+
+# -- what may be written -------------------------------------------------------------------------
+def check_writable(x: Any, name: str, recording: bool) -> None:
+    """Raise where PyTorch refuses an in-place operation."""
+    alias = x._alias
+    if alias is INFERENCE:
+        if state.fresh is not INFERENCE:
+            raise RuntimeError(f"{name}: in-place update of an inference tensor outside inference mode; clone it first")
+        return
+    if not device.by_array[type(x.array)].writable(x.array):
+        raise RuntimeError(
+            f"{name}: this tensor's memory can't be written (an expanded view, or a read-only array); clone it first"
+        )
+    if not recording:
+        return
+    node = node_of(x)
+    if type(node) is Leaf:
+        raise RuntimeError(
+            f"{name}: a leaf tensor that requires grad is used in an in-place operation; "
+            f"do it under no_grad(), or out of place"
+        )
+    if alias is not None:
+        if type(alias.base._node) is Leaf:
+            raise RuntimeError(
+                f"{name}: a view of a leaf tensor that requires grad is used in an in-place operation; "
+                f"do it under no_grad(), or out of place"
+            )
+        if alias.barrier is not None:
+            raise RuntimeError(
+                f"{name}: the tensor {alias.barrier}, so an in-place operation on it cannot be recorded; "
+                f"use the out-of-place form"
+            )
+
+
+# -- the operations ------------------------------------------------------------------------------
+def update(op: Any, x: Any, *others: Any, **keywords: Any) -> Any:
+    """``x = op(x, *others)``, in x's own memory."""
+    step: Primitive = op.primitive
+    name = f"{step.name}_"
+    args = (x, *others)
+    pairs = [unwrap(step, value) for value in args]
+    for i, (array, _) in enumerate(pairs):
+        if array is NotImplemented:
+            raise TypeError(f"{name}: argument {i + 1} is a {type(args[i]).__name__}, expected a Tensor or a number")
+    arrays = [array for array, _ in pairs]
+    nodes = [node if state.recording else None for _, node in pairs]
+    wanted = tuple(i for i in step.differentiable if i < len(nodes) and nodes[i] is not None)
+    check_writable(x, name, bool(wanted) or (state.recording and node_of(x) is not None))
+    keywords = {**step.keywords, **keywords}
+    backend = device.by_array[type(x.array)]
+    kept = list(arrays)
+    if wanted and ("x", 0) in step.recipe(wanted).items:
+        kept[0] = backend.copy(x.array)  # the rule wants the value from before
+    y = compute(step, arrays, keywords)
+    _check_result(name, x.array, y)
+    backend.write(x.array, ..., y)
+    touch(x.array)
+    if wanted:
+        _rebase(x, record(step, x.array, kept, nodes, wanted, keywords))
+    elif state.recording and node_of(x) is not None:
+        _rebase(x, None)
+    return x
+
+
+def _check_result(name: str, old: Any, new: Any) -> None:
+    if tuple(new.shape) != tuple(old.shape):
+        raise RuntimeError(
+            f"{name}: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
+        )
+    ranks = ["bool", "uint", "int", "float", "complex"]
+    rank = [next(r for r, word in enumerate(ranks) if str(a.dtype).rpartition(".")[2].startswith(word)) for a in (old, new)]
+    if rank[1] > max(rank[0], 2 if rank[0] == 1 else 0):
+        raise RuntimeError(f"{name}: a result of dtype {new.dtype} can't be written into a tensor of dtype {old.dtype}")
+
+
+def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) -> None:
+    """``x[key] = value``: the part that one step leads to is overwritten."""
+    name = "__setitem__"
+    array, node = unwrap(key_step, value)
+    if array is NotImplemented:
+        array, node = device.by_array[type(x.array)].asarray(value), None
+    recording = state.recording and (node is not None or node_of(x) is not None)
+    check_writable(x, name, recording)
+    backend = device.by_array[type(x.array)]
+    meta = Meta(x.array.shape, x.array.dtype, backend.device_of(x.array))
+    old = node_of(x)
+    if isinstance(value, Box) and type(array) is type(x.array) and backend.storage(array) is backend.storage(x.array):
+        array = backend.copy(array)
+    elif type(array) in device.by_array and type(array) is not type(x.array) and device.by_array[type(array)] is not backend:
+        raise RuntimeError(f"{name}: the value is on another device; move it with .to({str(backend.device_of(x.array))!r})")
+    backend.write(x.array, keywords["key"], array)
+    touch(x.array)
+    if recording:
+        if type(array) not in device.by_array:
+            array = backend.asarray(array, dtype=x.array.dtype)
+        wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
+        steps = ((key_step, keywords, meta),)
+        over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
+        _rebase(x, record(over, x.array, [x.array, array], [old, node], wanted, {"steps": steps}))
+
+
+def _rebase(x: Any, made: GraphNode | None) -> None:
+    """Give x the history of what was written into it, and its base the history of having been overwritten."""
+    alias: Alias | None = x._alias
+    if alias is None:
+        _move_retain(x._node, made)
+        x._node = made
+        return
+    base = alias.base
+    backend = device.by_array[type(base.array)]
+    steps, at = [], base.array
+    for step, keywords in alias.steps:
+        steps.append((step, keywords, Meta(at.shape, at.dtype, backend.device_of(at))))
+        at = step.find_kernel(type(at))(at, **keywords)
+    old = base._node
+    wanted = tuple(i for i, n in enumerate((old, made)) if n is not None)
+    over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
+    base._node = record(over, base.array, [base.array, x.array], [old, made], wanted, {"steps": tuple(steps)}) if wanted else None
+    history(x)
+
+
+def _move_retain(old: Any, made: Any) -> None:
+    """A tensor that retains its gradient retains that of its newest value."""
+    if old is not None and made is not None and old.extras is not None and old.extras.retain is not None:
+        made.more().retain, old.extras.retain = old.extras.retain, None

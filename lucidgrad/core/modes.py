@@ -1,0 +1,195 @@
+"""Thread-local modes: whether operations are recorded on the tape."""
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+from .box import INFERENCE, Alias
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _State(threading.local):
+    recording = True
+    fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
+
+
+state = _State()
+
+#: Threads that are not in the usual state (recording, no inference): while it is empty, and it mostly is,
+#: an operation need not look its thread up.
+unusual: set[int] = set()
+
+
+def switch(recording: bool, fresh: Alias | None) -> None:
+    """Set the state of this thread."""
+    state.recording, state.fresh = recording, fresh
+    if recording and fresh is None:
+        unusual.discard(threading.get_ident())
+    else:
+        unusual.add(threading.get_ident())
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations of this thread are recorded."""
+    return state.recording
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return state.fresh is INFERENCE
+
+
+class _Mode:
+    """A context manager and decorator that sets the state of this thread and restores it."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[bool, Alias | None]] = []
+
+    def _target(self) -> tuple[bool, Alias | None]:
+        raise AssertionError  # every mode says what it sets
+
+    def _again(self) -> "_Mode":
+        return type(self)()
+
+    def __enter__(self) -> None:
+        self._before.append((state.recording, state.fresh))
+        switch(*self._target())
+
+    def __exit__(self, *exc: object) -> None:
+        switch(*self._before.pop())
+
+    def __call__(self, function: F) -> F:
+        if inspect.isgeneratorfunction(function):
+            return self._wrap_generator(function)  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return function(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+    def _wrap_generator(self, function: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Any]:
+        """The mode holds while the generator runs, never while its consumer does."""
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            generator = function(*args, **kwargs)
+            resume: Callable[[], Any] = functools.partial(next, generator)
+            while True:
+                try:
+                    with self._again():
+                        value = resume()
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    sent = yield value
+                except GeneratorExit:
+                    with self._again():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    resume = functools.partial(generator.throw, error)
+                else:
+                    resume = functools.partial(generator.send, sent)
+
+        return wrapped
+
+
+class no_grad(_Mode):
+    """Operations inside are not recorded: results do not require grad.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
+    >>> with lg.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    def _target(self) -> tuple[bool, Alias | None]:
+        return False, state.fresh
+
+
+class enable_grad(_Mode):
+    """Operations inside are recorded, also within `no_grad`."""
+
+    def _target(self) -> tuple[bool, Alias | None]:
+        return True, state.fresh
+
+
+class set_grad_enabled(_Mode):
+    """Switch recording on or off: at once, and back again where used as a context manager.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> with lg.set_grad_enabled(False):
+    ...     lg.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._mode = bool(mode)
+        self._before.append((state.recording, state.fresh))
+        switch(self._mode, state.fresh)
+
+    def _target(self) -> tuple[bool, Alias | None]:
+        return self._mode, state.fresh
+
+    def _again(self) -> "_Mode":
+        return _Set(self._mode)
+
+    def __enter__(self) -> None:
+        if len(self._before) == 1:  # already switched by the constructor
+            switch(*self._target())
+            self._before.append(self._before[0])
+        else:
+            super().__enter__()
+
+    def __call__(self, function: F) -> F:
+        switch(*self._before[0])  # as a decorator it acts in the calls only
+        return super().__call__(function)
+
+
+class _Set(_Mode):
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._mode = mode
+
+    def _target(self) -> tuple[bool, Alias | None]:
+        return self._mode, state.fresh
+
+
+class inference_mode(_Mode):
+    """Like `no_grad`, and the results can never be part of a graph: no views are tracked.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> with lg.inference_mode():
+    ...     y = lg.ones(2) * 3
+    >>> y.is_inference()
+    True
+    """
+
+    def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
+        super().__init__()
+        self._mode = mode
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        if callable(mode):  # used as a bare decorator: @inference_mode
+            return cls()(mode)
+        return super().__new__(cls)
+
+    def _again(self) -> "_Mode":
+        return inference_mode(self._mode)
+
+    def _target(self) -> tuple[bool, Alias | None]:
+        return (False, INFERENCE) if self._mode else (True, None)

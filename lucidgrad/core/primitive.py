@@ -1,0 +1,247 @@
+"""Primitives: a forward program, its derivative rule, and what its kind gives for free."""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+
+from . import device
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Every declared primitive by name: where rules, back ends and namespaces meet.
+registry: dict[str, "Primitive"] = {}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A family of primitives: what it knows of shapes, and so what its members need not declare."""
+
+    name: str
+    broadcasts: bool = False  # cotangents may be larger than their inputs: the engine sums them
+
+
+ELEMENTWISE = Kind("elementwise", broadcasts=True)  # batching and forward mode come free
+LINEAR = Kind("linear")  # its own forward mode; batching shifts the axis keywords
+REDUCTION = Kind("reduction")  # batching shifts the axis keywords
+MATRIX = Kind("matrix", broadcasts=True)  # acts on the last two axes, broadcasts the others
+
+
+class Meta(NamedTuple):
+    """What a rule may know of an input that it does not keep."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    device: Any
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+
+def meta_of(array: Any) -> Meta:
+    """Shape, dtype and device of a raw array."""
+    return Meta(array.shape, array.dtype, device.by_array[type(array)].device_of(array))
+
+
+class joint:
+    """Marks a rule that returns the cotangents of all array inputs at once."""
+
+    def __init__(self, rule: Callable[..., Any]) -> None:
+        self.rule = rule
+
+
+class Recipe:
+    """One primitive's rules for one set of inputs that want gradients, made ready for the walk.
+
+    ``items`` says what a node keeps, in order; ``pulls`` pairs input positions with functions
+    ``(xp, g, saved) -> cotangent``; ``joint`` replaces them where the rule gives all at once; ``only``
+    is the one function, and ``index`` its input, where just one input wants a gradient.
+    """
+
+    __slots__ = ("index", "items", "joint", "keeps_arrays", "only", "primitive", "pulls")
+
+    def __init__(self, primitive: "Primitive", wanted: Sequence[int]) -> None:
+        self.primitive = primitive
+        rules = [primitive.joint] if primitive.joint else [primitive.rules[i] for i in wanted]
+        self.items = tuple(dict.fromkeys(item for rule in rules for item in primitive.needs(rule)))
+        self.keeps_arrays = any(kind in ("y", "x", "xs") for kind, _ in self.items)
+        self.pulls = () if primitive.joint else tuple((i, self._pull(primitive.rules[i])) for i in wanted)
+        self.joint = self._pull(primitive.joint) if primitive.joint else None
+        self.index, self.only = self.pulls[0] if len(self.pulls) == 1 else (0, None)
+
+    def _pull(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Bind a rule's parameters to their places in the saved tuple."""
+        words = []
+        for item in self.primitive.needs(rule):
+            place = f"s[{self.items.index(item)}]"
+            words.append(f"{item[1]}={place}" if item[0] == "kw" else place)
+        source = f"lambda xp, g, s: rule({', '.join(['xp', 'g', *words])})"
+        return eval(source, {"rule": rule})  # the words come from the rule's own signature
+
+    def save(self, y: Any, arrays: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """What the node keeps, from the generic path (the compiled operators write it out)."""
+        return tuple(self._item(kind, at, y, arrays, keywords) for kind, at in self.items)
+
+    def _item(self, kind: str, at: Any, y: Any, arrays: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        if kind == "y":
+            return y
+        if kind == "x":
+            return arrays[at]
+        if kind == "meta":
+            return meta_of(arrays[at])
+        if kind == "xs":
+            return tuple(arrays)
+        return tuple(map(meta_of, arrays)) if kind == "metas" else keywords[at]
+
+
+class Primitive:
+    """A declared primitive. ``op`` is the function that users call, compiled by `dispatch`."""
+
+    def __init__(
+        self,
+        program: Callable[..., Any],
+        kind: Kind,
+        vjp: Any,
+        jvp: Callable[..., Any] | None,
+        batch: Callable[..., Any] | None,
+        view: bool,
+        outputs: bool,
+        dtype: str,
+    ) -> None:
+        parameters = list(inspect.signature(program).parameters.values())
+        if not parameters or parameters[0].name != "xp":
+            raise TypeError(f"primitive {program.__name__}: the program's first parameter must be xp")
+        self.name = program.__name__
+        self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
+        self.view, self.outputs, self.dtype = view, outputs, dtype
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self.arrays = tuple(p.name for p in parameters[1:] if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL))
+        self.optional = {p.name: p.default for p in parameters[1:] if p.name in self.arrays and p.default is not p.empty}
+        metadata = [p for p in parameters[1:] if p.name not in self.arrays]
+        self.keywords = {p.name: p.default for p in metadata}
+        self.positional = tuple(p.name for p in metadata if p.kind is p.POSITIONAL_OR_KEYWORD)
+        if not self.arrays or any(p.kind is p.VAR_KEYWORD for p in metadata):
+            raise TypeError(f"primitive {self.name}: arrays are positional-only, metadata named keywords")
+        self.joint: Callable[..., Any] | None = None
+        self.rules: tuple[Any, ...] = ()
+        if isinstance(vjp, joint):
+            self.joint = vjp.rule
+        elif vjp is not None:
+            self.rules = vjp if isinstance(vjp, tuple) else (vjp,)
+            if len(self.rules) != len(self.arrays) or self.variadic:
+                raise TypeError(f"primitive {self.name}: {len(self.rules)} rules for inputs {self.arrays}")
+        self._needs = {rule: self._read(rule) for rule in (*self.rules, self.joint) if rule is not None}
+        self.kernels: dict[type, Callable[..., Any]] = {}  # by array type, found when first asked for
+        self._recipes: dict[tuple[int, ...], Recipe] = {}
+        self.op: Callable[..., Any] = program  # replaced by dispatch.compile_op
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+    @property
+    def differentiable(self) -> tuple[int, ...]:
+        """Positions of the inputs that have a derivative."""
+        if self.joint:
+            return tuple(range(len(self.arrays)))
+        return tuple(i for i, rule in enumerate(self.rules) if rule is not None)
+
+    def _read(self, rule: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
+        """A rule's parameter names are its save-list."""
+        names = list(inspect.signature(rule).parameters)
+        if names[:2] != ["xp", "g"]:
+            raise TypeError(f"primitive {self.name}: a rule's first parameters are xp, g; here {names}")
+        return tuple(self._item(name) for name in names[2:])
+
+    def _item(self, name: str) -> tuple[str, Any]:
+        plain = name.removesuffix("_meta")
+        if name == "y":
+            return "y", None
+        if name in self.keywords:
+            return "kw", name
+        if self.variadic and plain in self.arrays:
+            return ("xs" if plain == name else "metas"), None
+        if plain in self.arrays:
+            return ("x" if plain == name else "meta"), self.arrays.index(plain)
+        raise TypeError(
+            f"primitive {self.name}: a rule asks for {name!r}; it can have y, {', '.join(self.arrays)}, "
+            f"the same with _meta, and the keywords {tuple(self.keywords)}"
+        )
+
+    def needs(self, rule: Any) -> tuple[tuple[str, Any], ...]:
+        """What one rule keeps."""
+        return self._needs[rule]
+
+    def find_kernel(self, array_type: type) -> Callable[..., Any]:
+        """The function that computes this primitive on arrays of a type."""
+        kernel = self.kernels.get(array_type)
+        if kernel is None:
+            backend = device.by_array.get(array_type)
+            if backend is None:
+                raise TypeError(f"{self.name}: no back end for arrays of type {array_type.__name__}")
+            kernel = self.kernels[array_type] = backend.kernel(self)
+        return kernel
+
+    def recipe(self, wanted: tuple[int, ...]) -> Recipe:
+        """The rules for these inputs, made once."""
+        found = self._recipes.get(wanted)
+        if found is None:
+            found = self._recipes[wanted] = Recipe(self, wanted)
+        return found
+
+
+def primitive(
+    kind: Kind,
+    *,
+    vjp: Any = None,
+    jvp: Callable[..., Any] | None = None,
+    batch: Callable[..., Any] | None = None,
+    view: bool = False,
+    outputs: bool = False,
+    dtype: str = "same",
+) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[P, R]]:
+    """Declare a primitive: the decorated program computes it with any namespace ``xp``.
+
+    The program's signature is that of the public function after ``xp``: array inputs are positional-only,
+    everything else is metadata. Where there is an ``axis`` or ``keepdims``, ``dim`` and ``keepdim`` work too.
+
+    Parameters
+    ----------
+    kind
+        The family: ELEMENTWISE, LINEAR, REDUCTION or MATRIX.
+    vjp
+        One rule ``(xp, g, <what it keeps>) -> cotangent``, a tuple of them (or None) per array input,
+        or `joint` of a rule that returns all cotangents. None: nothing is differentiable.
+    jvp
+        Forward rule ``(xp, y, primals, tangents, **keywords)`` where the kind's is not enough.
+    batch
+        Batching rule ``(call, values, batched, keywords) -> value`` where the kind's does not fit.
+    view
+        The result may share the first input's memory.
+    outputs
+        The program returns a tuple; rules get ``g`` and ``y`` as tuples.
+    dtype
+        ``"float"``: integers become the default float; ``"real"``: and complex numbers may become real;
+        ``"same"``: integers stay integers.
+    """
+    from .dispatch import compile_op
+
+    def declare(program: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
+        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype)
+        made.op = compile_op(made)
+        functools.update_wrapper(made.op, program, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+        del made.op.__wrapped__  # type: ignore[attr-defined]  # its signature has xp, ours has not
+        made.op.primitive = made  # type: ignore[attr-defined]
+        registry[made.name] = made
+        return made.op
+
+    return declare

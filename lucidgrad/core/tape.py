@@ -1,0 +1,256 @@
+"""The tape: nodes, leaves, what they keep, hooks, and the marks of in-place writes."""
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from . import device
+from .primitive import Meta, Recipe
+
+#: Ages count down: a younger node has a smaller age, so a heap of ages gives the youngest first.
+ages = itertools.count(-1, -1)
+
+#: Takes the place of saved values once they are freed.
+FREED = ("freed",)
+
+
+# -- in-place writes -----------------------------------------------------------------------------
+class _Written:
+    """When a piece of memory was last written in place (an age), and how often."""
+
+    __slots__ = ("age", "count", "owner")
+
+
+#: Memory that was written in place, by the id of the array that owns it; empty in pure programs.
+#: A saved value is stale when its memory was written after its node was made: nothing to record.
+written: dict[int, _Written] = {}
+
+
+def storage(array: Any) -> Any:
+    """The array that owns the memory of this one: one for all its views."""
+    return device.by_array[type(array)].storage(array)
+
+
+def touch(array: Any) -> None:
+    """Note that the memory of an array was written in place."""
+    owner = storage(array)
+    key = id(owner)
+    mark = written.get(key)
+    if mark is None:
+        mark = written[key] = _Written()
+        mark.count = 0
+        mark.owner = weakref.ref(owner, lambda _: written.pop(key, None))
+    mark.count += 1
+    mark.age = next(ages)
+
+
+def version(array: Any) -> int:
+    """How often the memory of an array was written in place."""
+    mark = written.get(id(storage(array)))
+    return mark.count if mark else 0
+
+
+def check_saved(node: "Node") -> None:
+    """Raise if a value that the node keeps was written in place since."""
+    primitive = node.recipe.primitive
+    for (kind, at), value in zip(node.recipe.items, node.saved, strict=True):
+        if kind not in ("y", "x", "xs"):
+            continue
+        for array in value if isinstance(value, tuple) else (value,):
+            if type(array) not in device.by_array:  # a Python scalar
+                continue
+            mark = written.get(id(storage(array)))
+            if mark is not None and mark.age < node.age:
+                what = "its output" if kind == "y" else f"its input {primitive.arrays[at or 0]}"
+                raise RuntimeError(
+                    f"backward through {primitive.name}: a value it keeps ({what}, shape {tuple(array.shape)}, "
+                    f"dtype {array.dtype}) was modified by an in-place operation (now at version {mark.count}); "
+                    f"clone it before the in-place operation, or use the out-of-place one"
+                )
+
+
+# -- hooks ---------------------------------------------------------------------------------------
+class Handle:
+    """Removes a hook; also as a context manager."""
+
+    __slots__ = ("_hooks", "_key")
+    _keys = itertools.count()
+
+    def __init__(self, hooks: dict[int, Any], hook: Callable[..., Any]) -> None:
+        self._hooks = hooks
+        self._key = next(self._keys)
+        hooks[self._key] = hook
+
+    def remove(self) -> None:
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> "Handle":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class Extras:
+    """What only few nodes have: hooks by purpose, a tensor that retains its gradient, a stream, metadata."""
+
+    __slots__ = ("accumulated", "meta", "metadata", "place", "post", "pre", "retain", "tensor")
+
+    tensor: dict[int, Any]  # hook(gradient), in the order of registration
+    pre: dict[int, Any]  # hook(gradients of the outputs)
+    post: dict[int, Any]  # hook(gradients of the inputs, gradients of the outputs)
+    accumulated: dict[int, Any]  # hook(leaf tensor), after .grad was written
+
+    def __init__(self, place: Any = None) -> None:
+        self.place = place  # the device and stream the operation ran on
+        self.tensor = self.pre = self.post = self.accumulated = _NO_HOOKS
+        self.retain: weakref.ref[Any] | None = None
+        self.meta: Meta | None = None
+        self.metadata: dict[Any, Any] | None = None
+
+    def add(self, purpose: str, hook: Callable[..., Any]) -> Handle:
+        if getattr(self, purpose) is _NO_HOOKS:
+            setattr(self, purpose, {})
+        return Handle(getattr(self, purpose), hook)
+
+
+_NO_HOOKS: dict[int, Any] = {}
+
+
+class GraphNode:
+    """What every node offers to users: a name, where it leads, hooks."""
+
+    __slots__ = ()
+    origin: Any
+    saved: tuple[Any, ...]
+    extras: Extras | None
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The nodes that made the inputs, None where no gradient goes."""
+        return self.origin  # type: ignore[no-any-return]
+
+    def more(self) -> Extras:
+        if self.extras is None:
+            self.extras = Extras()
+        return self.extras
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return ()
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for users' own notes."""
+        extras = self.more()
+        if extras.metadata is None:
+            extras.metadata = {}
+        return extras.metadata
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; it may return new grad_inputs."""
+        return self.more().add("post", hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call ``hook(grad_outputs)`` before this node runs; it may return new grad_outputs."""
+        return self.more().add("pre", hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+class Node(GraphNode):
+    """One recorded operation.
+
+    ``origin`` is the node that the cotangent goes to, or a tuple of one per input (or None) if it goes to
+    several: most nodes have one, and a tuple less per node is less for the garbage collector to look at.
+    ``fit`` is None where every cotangent has its input's shape and dtype as it leaves the rule;
+    ``extras`` is None for a plain node, and the walk then spends no thought on it.
+    """
+
+    __slots__ = ("__weakref__", "age", "extras", "fit", "origin", "recipe", "saved")
+
+    recipe: Recipe
+    age: int
+    fit: tuple[Any, ...] | None
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        if self.recipe.only is None:
+            return self.origin  # type: ignore[no-any-return]
+        index = self.recipe.index
+        return tuple(self.origin if i == index else None for i in range(len(self.recipe.primitive.arrays)))
+
+    def name(self) -> str:
+        return "".join(word.capitalize() for word in self.recipe.primitive.name.split("_")) + "Backward"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return tuple((None, 0) if node is None else edge_of(node) for node in self.inputs)
+
+
+class Fork(Node):
+    """A node with several outputs: each tensor points to an `Output` of it. It always has extras."""
+
+    __slots__ = ("metas", "outputs")
+
+    metas: tuple[Meta, ...]
+    outputs: tuple["weakref.ref[Output]", ...]
+
+
+class Output(GraphNode):
+    """One output of a `Fork`."""
+
+    __slots__ = ("__weakref__", "age", "extras", "fork", "index", "origin")
+
+    saved = ()
+    extras: Extras
+
+    def __init__(self, fork: Fork, index: int) -> None:
+        self.fork, self.index, self.origin, self.age = fork, index, (fork,), next(ages)
+        self.extras = Extras(fork.extras.place)  # type: ignore[union-attr]
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return ((self.fork, self.index),)
+
+
+class Leaf(GraphNode):
+    """Where a gradient ends. It knows its tensor weakly: the tensor owns the gradient, the graph must not."""
+
+    __slots__ = ("__weakref__", "age", "extras", "meta", "tensor")
+
+    origin = ()
+    saved = ()
+    extras: Extras
+
+    def __init__(self, tensor: Any) -> None:
+        self.age = next(ages)
+        self.extras = Extras()
+        self.tensor = weakref.ref(tensor)
+        array = tensor.array
+        self.meta = Meta(array.shape, array.dtype, device.by_array[type(array)].device_of(array))
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+
+def edge_of(node: Any) -> tuple[Any, int]:
+    """A node as users name it: the operation, and which of its outputs."""
+    return (node.fork, node.index) if type(node) is Output else (node, 0)
+
+
+def node_of_edge(node: Any, index: int) -> Any:
+    """The inverse of `edge_of`."""
+    if type(node) is not Fork:
+        if index:
+            raise IndexError(f"{node.name()} has one output, given output_nr {index}")
+        return node
+    if not 0 <= index < len(node.outputs):
+        raise IndexError(f"{node.name()} has {len(node.outputs)} outputs, given output_nr {index}")
+    found = node.outputs[index]()
+    return Output(node, index) if found is None else found
