@@ -1,0 +1,93 @@
+"""NumPy as a back end: dtypes, promotion of results, memory ownership."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from lucidgrad.backends.protocol import Backend
+from lucidgrad.core import dtype as dtypes
+from lucidgrad.core.device import Device
+from lucidgrad.core.dispatch import complexes, floats
+
+from . import kernels, sampling
+
+_NAMES = """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128""".split()
+
+dtypes.define(**{name: np.dtype(name) for name in _NAMES})
+
+floats.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind in "fc")
+complexes.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind == "c")
+_SCALARS = tuple({np.dtype(name).type for name in _NAMES})
+_HERE = Device("cpu")
+
+
+class CPU(Backend):
+    """Arrays are ``numpy.ndarray``; NumPy's scalars may pass through a walk but never into a tensor."""
+
+    name = "cpu"
+    array_types = (np.ndarray, *_SCALARS)
+    library = np
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kernels.update(kernels.table())
+
+    def settle(self, y: Any, arrays: Sequence[Any]) -> Any:
+        if type(y) is not np.ndarray:
+            if not isinstance(y, (np.generic, np.ndarray)):
+                return y  # a batch level was entered
+            y = np.asarray(y)
+        # Integers that became floats, by a function or a Python float, take the default dtype.
+        if y.dtype.kind in "fc" and y.dtype.itemsize >= 8:
+            given = [a.dtype.kind for a in arrays if isinstance(a, (np.ndarray, np.generic))]
+            if given and not any(kind in "fc" for kind in given):
+                default = dtypes.get_default_dtype() if y.dtype.kind == "f" else dtypes.default_complex_dtype()
+                return y.astype(default, copy=False)
+        return y
+
+    def storage(self, array: Any) -> Any:
+        base = array.base
+        return base if type(base) is np.ndarray else array
+
+    def owns(self, array: Any) -> bool:
+        return bool(array.flags.owndata)
+
+    def writable(self, array: Any) -> bool:
+        return bool(array.flags.writeable)
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, (np.ndarray, np.generic))
+
+    def copy(self, array: Any) -> Any:
+        return np.array(array, copy=True, order="K")
+
+    def asarray(self, value: Any, dtype: Any = None, where: Any = None, copy: bool | None = None) -> Any:
+        if isinstance(value, np.ndarray):
+            made = np.asarray(value, dtype=dtype, copy=copy)
+            return made if type(made) is np.ndarray else made.view(np.ndarray)
+        made = np.asarray(value, dtype=dtype)
+        if dtype is None and not isinstance(value, np.generic):
+            if made.dtype.kind == "f":
+                made = made.astype(dtypes.get_default_dtype(), copy=False)
+            elif made.dtype.kind == "c":
+                made = made.astype(dtypes.default_complex_dtype(), copy=False)
+        if made.dtype.kind not in "biufc":
+            raise TypeError(f"given data that NumPy makes dtype {made.dtype} of, expected numbers or booleans")
+        return made
+
+    def format(self, array: Any) -> str:
+        return np.array2string(array, separator=", ", prefix="tensor(")
+
+    def device_of(self, array: Any) -> Device:
+        return _HERE
+
+    def generator(self, where: Any, seed: int | None = None) -> np.random.Generator:
+        return np.random.default_rng(seed)
+
+    def draw(self, source: Any, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
+        return sampling.draw(source, how, shape, dtype, *args)
+
+    def quiet(self) -> AbstractContextManager[Any]:
+        return np.errstate(all="ignore")

@@ -1,0 +1,12 @@
+"""NumPy functions for primitives whose names or keywords differ from NumPy's, or which NumPy lacks."""
+
+from collections.abc import Callable
+from typing import Any
+
+from . import kernels_elementwise, kernels_linalg, kernels_reduction, kernels_shape
+
+
+def table() -> dict[str, Callable[..., Any]]:
+    """Kernels by primitive name."""
+    families = (kernels_elementwise, kernels_linalg, kernels_reduction, kernels_shape)
+    return {name: kernel for family in families for name, kernel in family.TABLE.items()}

@@ -1,0 +1,5 @@
+"""NumPy kernels."""
+
+from typing import Any
+
+TABLE: dict[str, Any] = {}

@@ -1,0 +1,134 @@
+"""What the engine asks of a back end, and the namespace that rules compute with on it."""
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
+
+from lucidgrad.core import device
+from lucidgrad.core.primitive import Primitive, registry
+
+#: Functions of the Array API standard that libraries bring themselves.
+STANDARD = frozenset(
+    """
+    abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_invert bitwise_or
+    bitwise_right_shift bitwise_xor ceil conj copysign cos cosh divide equal exp expm1 floor floor_divide greater
+    greater_equal hypot imag isfinite isinf isnan less less_equal log log1p log2 log10 logaddexp logical_and
+    logical_not logical_or logical_xor maximum minimum multiply negative nextafter not_equal positive pow real
+    reciprocal remainder round sign signbit sin sinh square sqrt subtract tan tanh trunc
+    matmul where broadcast_to expand_dims flip permute_dims reshape roll squeeze moveaxis
+    argmax argmin argsort sort nonzero searchsorted count_nonzero unique_all unique_counts unique_inverse unique_values
+    all any max min prod sum cumulative_sum cumulative_prod take take_along_axis tril triu vecdot
+    zeros_like ones_like full_like empty_like astype isdtype result_type can_cast finfo iinfo
+    """.split()
+)
+
+
+class Namespace:
+    """The functions of one back end: its kernels, the standard's functions, and every primitive's program."""
+
+    def __init__(self, backend: "Backend") -> None:
+        self._backend = backend
+
+    def __getattr__(self, name: str) -> Any:
+        backend = self._backend
+        if name in backend.kernels:
+            found = backend.kernels[name]
+        elif name in STANDARD or name not in registry:
+            found = getattr(backend.library, name)
+        else:
+            found = functools.partial(registry[name].program, self)
+        setattr(self, name, found)
+        return found
+
+
+class Backend:
+    """One array library on one kind of device. Subclasses say what differs."""
+
+    name: str
+    array_types: tuple[type, ...]
+    library: Any  # an Array API namespace
+    rank: ClassVar[int] = 0  # raw arrays; levels stand above
+
+    def __init__(self) -> None:
+        self.kernels: dict[str, Callable[..., Any]] = {}
+        self.xp = Namespace(self)
+
+    def kernel(self, primitive: Primitive) -> Callable[..., Any]:
+        """The function that computes a primitive on raw arrays."""
+        return getattr(self.xp, primitive.name)  # type: ignore[no-any-return]
+
+    def settle(self, y: Any, arrays: Sequence[Any]) -> Any:
+        """Make a kernel's result a proper array of the dtype that promotion gives."""
+        return y
+
+    def storage(self, array: Any) -> Any:
+        """The object that owns an array's memory, one for all views of it."""
+        return array
+
+    def owns(self, array: Any) -> bool:
+        """Whether an array's memory is its own."""
+        return False
+
+    def writable(self, array: Any) -> bool:
+        """Whether an array can be written in place."""
+        return True
+
+    def write(self, array: Any, key: Any, value: Any) -> None:
+        """``array[key] = value``."""
+        array[key] = value
+
+    def copy(self, array: Any) -> Any:
+        return self.library.asarray(array, copy=True)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+        return self.library.zeros(shape, dtype=dtype)
+
+    def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
+        return self.library.full(shape, value, dtype=dtype)
+
+    def create(self, name: str, where: Any, *args: Any, dtype: Any, **options: Any) -> Any:
+        """One of the library's creation functions: arange, linspace, eye."""
+        return getattr(self.library, name)(*args, dtype=dtype, **options)
+
+    def from_dlpack(self, value: Any, copy: bool | None) -> Any:
+        return self.library.from_dlpack(value, copy=copy)
+
+    def generator(self, where: Any, seed: int | None = None) -> Any:
+        """A source of random numbers; where a library has none, the CPU's."""
+        return device.backend_named("cpu").generator(where, seed)
+
+    def draw(self, source: Any, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
+        """Random numbers of a distribution: uniform, normal, integers, permutation, multinomial."""
+        return self.from_numpy(device.backend_named("cpu").draw(source, how, shape, dtype, *args), self.name)
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a foreign object is to be taken as an array of this back end."""
+        return False
+
+    def asarray(self, value: Any, dtype: Any = None, where: Any = None, copy: bool | None = None) -> Any:
+        """An array of this back end from Python data or an array."""
+        return self.library.asarray(value, dtype=dtype, copy=copy)
+
+    def to_numpy(self, array: Any) -> Any:
+        """The values as a NumPy array in host memory."""
+        return array
+
+    def from_numpy(self, array: Any, where: Any) -> Any:
+        """A NumPy array's values as an array of this back end."""
+        return self.asarray(array, where=where)
+
+    def dtype_of(self, array: Any) -> Any:
+        """The canonical dtype of an array."""
+        return array.dtype
+
+    def format(self, array: Any) -> str:
+        """The values as text."""
+        return str(self.to_numpy(array))
+
+    def device_of(self, array: Any) -> device.Device:
+        return device.Device(self.name)
+
+    def quiet(self) -> AbstractContextManager[Any]:
+        """Silence the library's floating-point warnings while rules run."""
+        return nullcontext()

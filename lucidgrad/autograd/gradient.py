@@ -1,0 +1,341 @@
+"""`grad` and `backward`: arguments are checked here, completely, before the walk begins."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from lucidgrad.core import batching, device
+from lucidgrad.core.dispatch import SCALARS, box, complexes, floats, node_of
+from lucidgrad.core.engine import Plan, Walk, accumulate
+from lucidgrad.core.errors import GradArgError
+from lucidgrad.core.modes import enable_grad, no_grad
+from lucidgrad.core.primitive import Meta, meta_of
+from lucidgrad.tensor import Tensor
+
+from .graph import GradientEdge
+
+TensorOrEdge = Tensor | GradientEdge
+
+
+def grad(
+    outputs: TensorOrEdge | Iterable[TensorOrEdge],
+    inputs: TensorOrEdge | Iterable[TensorOrEdge],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of the (weighted) sum of ``outputs`` with respect to ``inputs``; no ``.grad`` is touched.
+
+    Parameters
+    ----------
+    outputs, inputs
+        A tensor, a `GradientEdge`, or an iterable of them. Inputs may be interior tensors.
+    grad_outputs
+        The weight of each output: a tensor or array of its shape, a number (which fills that shape), or None for
+        ones, which only an output with one element may have.
+    retain_graph
+        Keep the graph for further calls; None means ``create_graph``.
+    create_graph
+        Make the results differentiable, also with respect to the seeds.
+    allow_unused
+        Give None for inputs that the outputs do not depend on instead of raising; None means ``materialize_grads``.
+    is_grads_batched
+        The first axis of every seed is a batch: the results have it too, computed in one walk.
+    materialize_grads
+        Give zeros instead of None for unused inputs.
+
+    Returns
+    -------
+    tuple
+        One gradient per input, always a tuple.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> (g,) = lg.autograd.grad((x**3).sum(), x, create_graph=True)
+    >>> g.tolist()
+    [3.0, 12.0, 27.0]
+    >>> lg.autograd.grad(g.sum(), x)[0].tolist()
+    [6.0, 12.0, 18.0]
+    """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs=False is deprecated and ignored: gradients of all leaves are what backward() accumulates",
+            FutureWarning,
+            stacklevel=2,
+        )
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    allow = bool(materialize_grads if allow_unused is None else allow_unused)
+    retain = create_graph if retain_graph is None else retain_graph
+    ends = _sequence(outputs, "outputs")
+    starts = _sequence(inputs, "inputs")
+    if not starts:
+        raise GradArgError("grad requires non-empty inputs.")
+    level = _Level(is_grads_batched)
+    roots = _roots("outputs", ends, grad_outputs, "grad_outputs", level, skip=allow)
+    nodes = [_input_node(start, i, "inputs") for i, start in enumerate(starts)]
+    plan = Plan([node for node, _ in roots], nodes)
+    for i, (node, start) in enumerate(zip(nodes, starts, strict=True)):
+        if node not in plan.reached:
+            if not allow:
+                raise GradArgError(
+                    f"One of the differentiated Tensors appears to not have been used in the graph: inputs[{i}] does not "
+                    f"lead to the outputs. Set allow_unused=True if this is the desired behavior."
+                )
+            if materialize_grads and isinstance(start, GradientEdge):
+                raise GradArgError("materialize_grads cannot be used when the given input is a GradientEdge")
+    plan.check_alive()
+    walk = Walk(plan, create_graph, retain)
+    walk.run(_enter(roots, level, create_graph))
+    results: list[Tensor | None] = []
+    for node, start in zip(nodes, starts, strict=True):
+        g = walk.arrived.get(node)
+        if g is not None:
+            results.append(_leave(g, level, create_graph))
+        elif materialize_grads and isinstance(start, Tensor):
+            results.append(_zeros(start, level, create_graph))
+        else:
+            results.append(None)
+    return tuple(results)
+
+
+def backward(
+    tensors: TensorOrEdge | Iterable[TensorOrEdge],
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: TensorOrEdge | Iterable[TensorOrEdge] | None = None,
+) -> None:
+    """Add the gradients of the (weighted) sum of ``tensors`` to ``.grad`` of the leaves, or of ``inputs`` only.
+
+    If anything raises, no ``.grad`` has changed (but for leaves with post-accumulate hooks that have fired).
+
+    Parameters
+    ----------
+    tensors, grad_tensors
+        The roots and their weights, as in `grad`.
+    retain_graph
+        Keep the graph for further calls; None means ``create_graph``.
+    create_graph
+        Make the gradients differentiable.
+    inputs
+        Accumulate into these tensors only; they need not be leaves.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> lg.autograd.backward((x * x).sum())
+    >>> x.grad.tolist()
+    [2.0, 4.0, 6.0]
+    """
+    retain = create_graph if retain_graph is None else retain_graph
+    ends = _sequence(tensors, "tensors")
+    level = _Level(False)
+    roots = _roots("tensors", ends, grad_tensors, "grad_tensors", level, skip=False)
+    targets: list[Tensor] | None = None
+    wanted = None
+    if inputs is not None:
+        starts = _sequence(inputs, "inputs")
+        if not starts:
+            raise GradArgError("`inputs` argument to `backward()` cannot be empty.")
+        wanted = [_input_node(start, i, "inputs") for i, start in enumerate(starts)]
+        targets = list({id(t): t for t in map(_tensor_of, starts, wanted)}.values())
+    plan = Plan([node for node, _ in roots], wanted)
+    plan.check_alive()
+    walk = Walk(plan, create_graph, retain, accumulate=True)
+    walk.run(_enter(roots, level, create_graph))
+    arrived = walk.arrived
+    if targets is None:
+        for leaf in list(arrived):
+            tensor = leaf.tensor()
+            if tensor is not None:
+                accumulate(tensor, arrived, leaf, create_graph)
+    else:
+        for tensor in targets:
+            if node_of(tensor) in arrived:
+                accumulate(tensor, arrived, node_of(tensor), create_graph)
+    for k, (tensor, g) in enumerate(walk.retained):
+        if targets is None or all(tensor is not t for t in targets):
+            accumulate(tensor, {k: g}, k, create_graph)
+
+
+# -- arguments -----------------------------------------------------------------------------------
+class _Level:
+    """The batch level of a call with batched seeds."""
+
+    def __init__(self, batched: bool) -> None:
+        self.number = next(batching.levels) if batched else 0
+        self.size: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.number > 0
+
+
+def _sequence(given: Any, name: str) -> list[Any]:
+    if isinstance(given, Mapping):
+        raise TypeError(f"{name}: given a dict, expected a Tensor or a sequence of them; pass list(d.values())")
+    if isinstance(given, (Tensor, GradientEdge)):
+        given = [given]
+    elif not isinstance(given, Iterable):
+        raise TypeError(f"{name}: given {type(given).__name__}, expected a Tensor, a GradientEdge or an iterable of them")
+    items = list(given)
+    for i, item in enumerate(items):
+        if not isinstance(item, (Tensor, GradientEdge)):
+            raise TypeError(f"{name}[{i}]: given {type(item).__name__}, expected a Tensor or a GradientEdge")
+    return items
+
+
+def _input_node(start: TensorOrEdge, i: int, name: str) -> Any:
+    node = start.resolve() if isinstance(start, GradientEdge) else node_of(start)
+    if node is None:
+        raise GradArgError(
+            f"One of the differentiated Tensors does not require grad: {name}[{i}]; "
+            f"make it with requires_grad=True before it is used"
+        )
+    return node
+
+
+def _tensor_of(start: TensorOrEdge, node: Any) -> Tensor:
+    if isinstance(start, Tensor):
+        return start
+    tensor = node.tensor() if hasattr(node, "tensor") else None
+    if tensor is None:
+        raise GradArgError("backward: a GradientEdge in inputs must be that of a leaf that still exists")
+    return tensor  # type: ignore[no-any-return]
+
+
+def _roots(
+    name: str, ends: Sequence[TensorOrEdge], seeds: Any, seeds_name: str, level: _Level, skip: bool
+) -> list[tuple[Any, Tensor]]:
+    """Pairs of node and seed, each seed checked against its output."""
+    if not ends:
+        raise GradArgError(f"{name} is empty, expected at least one Tensor")
+    if seeds is None:
+        given: list[Any] = [None] * len(ends)
+    elif isinstance(seeds, Mapping):
+        raise TypeError(f"{seeds_name}: given a dict, expected one seed per output")
+    elif isinstance(seeds, Tensor) or isinstance(seeds, SCALARS) or _is_array(seeds):
+        given = [seeds]
+    else:
+        given = list(seeds)
+    if len(given) != len(ends):
+        raise GradArgError(
+            f"got {len(ends)} tensors and {len(given)} gradients: {seeds_name} must be the same length as {name}"
+        )
+    roots = []
+    for i, (end, seed) in enumerate(zip(ends, given, strict=True)):
+        if isinstance(end, GradientEdge):
+            node, meta = end.resolve(), end.meta()
+        else:
+            node, meta = node_of(end), meta_of(end.array)
+        if node is None:
+            if skip:
+                continue
+            raise GradArgError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn: {name}[{i}] does not "
+                f"depend on a tensor with requires_grad=True, or was computed under no_grad()"
+            )
+        roots.append((node, _seed(seed, meta, f"{seeds_name}[{i}]", f"{name}[{i}]", level)))
+    return roots
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) in device.by_array or any(b.accepts(value) for b in set(device.by_array.values()))
+
+
+def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> Tensor:
+    if seed is None:
+        return _implicit_seed(meta, who, whose, level)
+    if isinstance(seed, SCALARS):
+        if meta is None:
+            raise GradArgError(f"{who}: a number needs an output whose shape is known; pass a Tensor")
+        if level:
+            raise GradArgError(f"{who}: given a number, expected a Tensor with a batch axis, as is_grads_batched=True says")
+        backend = device.backend_named(meta.device)
+        return box(backend.full(meta.shape, seed, meta.dtype, meta.device))  # type: ignore[no-any-return]
+    if isinstance(seed, Tensor):
+        if meta is not None and seed.device != _public_device(meta):
+            raise GradArgError(
+                f"{who} is on {seed.device} and {whose} on {_public_device(meta)}; move the seed with "
+                f".to({str(_public_device(meta))!r})"
+            )
+    elif _is_array(seed):
+        here = "cpu" if meta is None else meta.device
+        seed = box(device.backend_named(here).asarray(seed, where=here))
+    else:
+        raise TypeError(f"{who}: given {type(seed).__name__}, expected a Tensor, an array, a number or None")
+    return seed if meta is None else _checked_seed(seed, meta, who, whose, level)
+
+
+def _public_device(meta: Meta) -> Any:
+    return meta.device
+
+
+def _checked_seed(seed: Tensor, meta: Meta, who: str, whose: str, level: _Level) -> Tensor:
+    shape = tuple(seed.array.shape)
+    if level:
+        if not shape or shape[1:] != tuple(meta.shape) or level.size not in (None, shape[0]):
+            raise GradArgError(
+                f"If is_grads_batched=True, the first axis of each seed is its batch: {who} has shape {shape}, expected "
+                f"({'B' if level.size is None else level.size}, *{tuple(meta.shape)}), {whose} having shape {tuple(meta.shape)}"
+            )
+        level.size = shape[0]
+    elif shape != tuple(meta.shape):
+        raise GradArgError(
+            f"Mismatch in shape: {who} has a shape of {shape} and {whose} has a shape of {tuple(meta.shape)}"
+        )
+    if (seed.array.dtype in complexes) != (meta.dtype in complexes):
+        raise GradArgError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype: "
+            f"{who} is {seed.array.dtype}, {whose} is {meta.dtype}"
+        )
+    return seed if seed.array.dtype == meta.dtype else seed.to(meta.dtype)
+
+
+def _implicit_seed(meta: Meta | None, who: str, whose: str, level: _Level) -> Tensor:
+    if meta is None or meta.size != 1 or level:
+        shape = "unknown" if meta is None else tuple(meta.shape)
+        raise GradArgError(
+            f"grad can be implicitly created only for scalar outputs, and {whose} has shape {shape}; "
+            f"give {who}, e.g. lg.ones_like(y)"
+        )
+    if meta.dtype in complexes:
+        raise GradArgError(
+            f"grad can be implicitly created only for real scalar outputs but got {meta.dtype} for {whose}; give {who}"
+        )
+    if meta.dtype not in floats:
+        raise GradArgError(f"{whose} has dtype {meta.dtype}, expected a floating-point output")
+    return box(device.backend_named(meta.device).full(meta.shape, 1, meta.dtype, meta.device))  # type: ignore[no-any-return]
+
+
+# -- seeds in, gradients out ---------------------------------------------------------------------
+def _enter(roots: list[tuple[Any, Tensor]], level: _Level, create_graph: bool) -> list[tuple[Any, Any]]:
+    if level:
+        with enable_grad() if create_graph else no_grad():
+            roots = [(n, batching.enter_level(g, level=level.number, size=level.size)) for n, g in roots]
+    return roots if create_graph else [(node, g.array) for node, g in roots]
+
+
+def _leave(g: Any, level: _Level, create_graph: bool) -> Tensor:
+    if not create_graph:
+        g = box(device.by_array[type(g)].settle(g, (g,)))
+    if level:
+        with enable_grad() if create_graph else no_grad():
+            g = batching.leave_level(g, level=level.number, size=level.size)
+    return g  # type: ignore[no-any-return]
+
+
+def _zeros(start: Tensor, level: _Level, create_graph: bool) -> Tensor:
+    meta = meta_of(start.array)
+    shape = (level.size, *meta.shape) if level else meta.shape
+    zeros: Tensor = box(device.backend_named(meta.device).zeros(shape, meta.dtype, meta.device))
+    return zeros.requires_grad_() if create_graph else zeros

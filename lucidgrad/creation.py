@@ -1,0 +1,254 @@
+"""Making tensors: from data, from other libraries' arrays, and filled ones."""
+
+from typing import Any
+
+from .core import device as devices
+from .core import dtype as dtypes
+from .core.device import Device
+from .core.dispatch import box
+from .ops.movement import clone
+from .tensor import Tensor
+
+__all__ = [
+    "arange", "as_tensor", "asarray", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "full", "full_like",
+    "linspace", "ones", "ones_like", "tensor", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new tensor with a copy of ``data``; Python floats get the default dtype.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.tensor([1, 2.5])
+    tensor([1. , 2.5])
+    """
+    if isinstance(data, Tensor):
+        made = data.detach().to(device=device, dtype=dtype)
+        made = box(_backend(made.array).copy(made.array))
+    else:
+        made = box(_raw(data, dtype, device, copy=True))
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of ``obj``: itself with its history if it is one, without a copy where that is possible.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2)
+    >>> lg.asarray(x) is x
+    True
+    """
+    if isinstance(obj, Tensor):
+        made = obj.to(device=device, dtype=dtype)
+        if copy and made is obj:
+            made = clone(obj)  # type: ignore[assignment]
+        elif copy is False and made is not obj:
+            raise ValueError("asarray: copy=False, but the dtype or the device asked for needs a copy")
+    else:
+        made = box(_raw(obj, dtype, device, copy))
+    return made.requires_grad_() if requires_grad else made
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """The same as `asarray`, in PyTorch's spelling."""
+    return asarray(data, dtype=dtype, device=device)
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A CPU tensor that shares the memory of a NumPy array."""
+    backend = devices.backend_named("cpu")
+    if not backend.accepts(array):
+        raise TypeError(f"from_numpy: given {type(array).__name__}, expected a numpy.ndarray")
+    return box(backend.asarray(array))  # type: ignore[no-any-return]
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor from any object with ``__dlpack__``, sharing its memory where possible."""
+    if isinstance(x, Tensor):
+        return asarray(x, device=device, copy=copy)
+    backend = devices.backend_named("cpu" if device is None else device)
+    return box(backend.from_dlpack(x, copy))  # type: ignore[no-any-return]
+
+
+def _backend(array: Any) -> Any:
+    return devices.by_array[type(array)]
+
+
+def _raw(obj: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    home = devices.by_array.get(type(obj))
+    if device is None and home is not None:
+        return home.asarray(obj, dtype=dtype, copy=copy)
+    backend = devices.backend_named("cpu" if device is None else device)
+    where = Device("cpu" if device is None else device)
+    if home is not None and home is not backend:
+        made = backend.from_numpy(home.to_numpy(obj), where)
+        return made if dtype is None else backend.asarray(made, dtype=dtype, where=where)
+    return backend.asarray(_plain(obj), dtype=dtype, where=where, copy=copy)
+
+
+def _plain(obj: Any) -> Any:
+    """Nested sequences that hold tensors, as plain data."""
+    if isinstance(obj, Tensor):
+        return obj.tolist()
+    if isinstance(obj, (list, tuple)):
+        return [_plain(part) for part in obj]
+    return obj
+
+
+# -- filled ----------------------------------------------------------------------------------------
+def _shape(size: tuple[Any, ...], name: str) -> tuple[int, ...]:
+    """A shape given as one sequence, one int, or several ints."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = tuple(size[0])
+    shape = tuple(int(n.__index__()) for n in size)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"{name}: given shape {shape}, expected no negative number")
+    return shape
+
+
+def _filled(name: str, size: tuple[Any, ...], value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    where = Device("cpu" if device is None else device)
+    dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    made: Tensor = box(devices.backend_named(where).full(_shape(size, name), value, dtype, where))
+    return made.requires_grad_() if requires_grad else made
+
+
+def zeros(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros: ``zeros((2, 3))`` or ``zeros(2, 3)``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.zeros(2)
+    tensor([0., 0.])
+    """
+    return _filled("zeros", shape, 0, dtype, device, requires_grad)
+
+
+def ones(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones: ``ones((2, 3))`` or ``ones(2, 3)``."""
+    return _filled("ones", shape, 1, dtype, device, requires_grad)
+
+
+def empty(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor whose values are not to be relied on (they are zeros)."""
+    return _filled("empty", shape, 0, dtype, device, requires_grad)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """One value everywhere; a Python number decides the dtype if none is given."""
+    if isinstance(fill_value, Tensor):
+        fill_value, dtype = fill_value.item(), fill_value.dtype if dtype is None else dtype
+    return _filled("full", (shape,), fill_value, _dtype_for(fill_value) if dtype is None else dtype, device, requires_grad)
+
+
+def _dtype_for(value: Any) -> Any:
+    if isinstance(value, bool):
+        return dtypes.named("bool")
+    if isinstance(value, int):
+        return dtypes.named("int64")
+    return dtypes.default_complex_dtype() if isinstance(value, complex) else dtypes.get_default_dtype()
+
+
+def _like(x: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    x = asarray(x)
+    return _filled("like", (x.shape,), value, dtype or x.dtype, device or x.device, requires_grad)
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros of another tensor's shape, dtype and device."""
+    return _like(x, 0, dtype, device, requires_grad)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones of another tensor's shape, dtype and device."""
+    return _like(x, 1, dtype, device, requires_grad)
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of another's shape, dtype and device whose values are not to be relied on."""
+    return _like(x, 0, dtype, device, requires_grad)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """One value in another tensor's shape, dtype and device."""
+    return _like(x, fill_value.item() if isinstance(fill_value, Tensor) else fill_value, dtype, device, requires_grad)
+
+
+def arange(
+    start: Any,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Evenly spaced values in a half-open interval.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.arange(3)
+    tensor([0, 1, 2])
+    """
+    start, stop = (0, start) if stop is None else (start, stop)
+    parts = [p.item() if isinstance(p, Tensor) else p for p in (start, stop, step)]
+    if parts[2] == 0:
+        raise ValueError("arange: step is 0, expected another number")
+    if dtype is None:
+        dtype = dtypes.named("int64") if all(isinstance(p, int) for p in parts) else dtypes.get_default_dtype()
+    return _made("arange", device, requires_grad, *parts, dtype=dtype)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``num`` evenly spaced values in an interval.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.linspace(0, 1, 3)
+    tensor([0. , 0.5, 1. ])
+    """
+    if dtype is None:
+        complex_ = isinstance(start, complex) or isinstance(stop, complex)
+        dtype = dtypes.default_complex_dtype() if complex_ else dtypes.get_default_dtype()
+    return _made("linspace", device, requires_grad, start, stop, num, dtype=dtype, endpoint=endpoint)
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Ones on a diagonal, zeros elsewhere."""
+    dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    return _made("eye", device, requires_grad, n_rows, n_cols, k=k, dtype=dtype)
+
+
+def _made(name: str, device: Any, requires_grad: bool, *args: Any, dtype: Any, **options: Any) -> Tensor:
+    where = Device("cpu" if device is None else device)
+    made: Tensor = box(devices.backend_named(where).create(name, where, *args, dtype=dtype, **options))
+    return made.requires_grad_() if requires_grad else made

@@ -1,0 +1,400 @@
+"""The methods of `Tensor`, in PyTorch's spelling and meaning; ``axis`` and ``keepdims`` are accepted, too."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .core import dtype as dtypes
+from .core import inplace
+from .core.dispatch import UNSET
+from .core.engine import tape_namespace as xp
+from .core.primitive import Primitive
+from .ops import comparison, elementwise, fused, indexing, joining, linalg, movement, reduction, shape, sorting, special
+from .ops.indexing import index
+
+
+class ValuesAndIndices(NamedTuple):
+    """What ``x.max(dim)`` and its kind return."""
+
+    values: Any
+    indices: Any
+
+
+def _in_place(op: Any) -> Callable[..., Any]:
+    """The method with a trailing underscore: the result is written into the tensor itself."""
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        return inplace.update(op, self, *args, **keywords)
+
+    method.__name__ = f"{op.__name__}_"
+    method.__doc__ = f"`{op.__name__}`, written into the tensor itself."
+    return method
+
+
+def _axis(dim: Any, axis: Any) -> Any:
+    return dim if axis is UNSET else axis
+
+
+def _shape_of(given: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+
+
+def _reduction(op: Any) -> Callable[..., Any]:
+    """A reduction as a method: the axis may be given by position."""
+
+    def method(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET, **more: Any) -> Any:
+        return op(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims, **more)
+
+    method.__name__, method.__doc__ = op.__name__, op.__doc__
+    return method
+
+
+class Methods:
+    """Methods that are functions of the tensor: what `Tensor` adds to the box is in `tensor`."""
+
+    __slots__ = ()
+
+    # -- elementwise functions, each also in place
+    abs = absolute = elementwise.abs
+    acos = arccos = elementwise.acos
+    acosh = arccosh = elementwise.acosh
+    add = elementwise.add
+    asin = arcsin = elementwise.asin
+    asinh = arcsinh = elementwise.asinh
+    atan = arctan = elementwise.atan
+    atan2 = arctan2 = elementwise.atan2
+    atanh = arctanh = elementwise.atanh
+    ceil = elementwise.ceil
+    conj = elementwise.conj
+    copysign = elementwise.copysign
+    cos = elementwise.cos
+    cosh = elementwise.cosh
+    div = divide = true_divide = elementwise.divide
+    exp = elementwise.exp
+    expm1 = elementwise.expm1
+    floor = elementwise.floor
+    floor_divide = elementwise.floor_divide
+    hypot = elementwise.hypot
+    log = elementwise.log
+    log10 = elementwise.log10
+    log1p = elementwise.log1p
+    log2 = elementwise.log2
+    logaddexp = elementwise.logaddexp
+    maximum = elementwise.maximum
+    minimum = elementwise.minimum
+    mul = multiply = elementwise.multiply
+    neg = negative = elementwise.negative
+    pow = elementwise.pow
+    reciprocal = elementwise.reciprocal
+    remainder = elementwise.remainder
+    round = elementwise.round
+    rsqrt = elementwise.rsqrt
+    sign = elementwise.sign
+    sin = elementwise.sin
+    sinh = elementwise.sinh
+    sqrt = elementwise.sqrt
+    square = elementwise.square
+    sub = subtract = elementwise.subtract
+    tan = elementwise.tan
+    tanh = elementwise.tanh
+    trunc = elementwise.trunc
+    sigmoid = special.sigmoid
+    relu = special.relu
+    erf = special.erf
+
+    abs_ = absolute_ = _in_place(elementwise.abs)
+    acos_ = _in_place(elementwise.acos)
+    add_ = _in_place(elementwise.add)
+    asin_ = _in_place(elementwise.asin)
+    atan_ = _in_place(elementwise.atan)
+    ceil_ = _in_place(elementwise.ceil)
+    cos_ = _in_place(elementwise.cos)
+    cosh_ = _in_place(elementwise.cosh)
+    div_ = divide_ = true_divide_ = _in_place(elementwise.divide)
+    exp_ = _in_place(elementwise.exp)
+    expm1_ = _in_place(elementwise.expm1)
+    floor_ = _in_place(elementwise.floor)
+    floor_divide_ = _in_place(elementwise.floor_divide)
+    log_ = _in_place(elementwise.log)
+    log1p_ = _in_place(elementwise.log1p)
+    mul_ = multiply_ = _in_place(elementwise.multiply)
+    neg_ = negative_ = _in_place(elementwise.negative)
+    pow_ = _in_place(elementwise.pow)
+    reciprocal_ = _in_place(elementwise.reciprocal)
+    relu_ = _in_place(special.relu)
+    remainder_ = _in_place(elementwise.remainder)
+    round_ = _in_place(elementwise.round)
+    rsqrt_ = _in_place(elementwise.rsqrt)
+    sigmoid_ = _in_place(special.sigmoid)
+    sin_ = _in_place(elementwise.sin)
+    sinh_ = _in_place(elementwise.sinh)
+    sqrt_ = _in_place(elementwise.sqrt)
+    square_ = _in_place(elementwise.square)
+    sub_ = subtract_ = _in_place(elementwise.subtract)
+    tan_ = _in_place(elementwise.tan)
+    tanh_ = _in_place(elementwise.tanh)
+    trunc_ = _in_place(elementwise.trunc)
+
+    # -- comparisons
+    eq = comparison.equal
+    ne = comparison.not_equal
+    lt = comparison.less
+    le = comparison.less_equal
+    gt = comparison.greater
+    ge = comparison.greater_equal
+    isnan = comparison.isnan
+    isinf = comparison.isinf
+    isfinite = comparison.isfinite
+    logical_and = comparison.logical_and
+    logical_or = comparison.logical_or
+    logical_not = comparison.logical_not
+    logical_xor = comparison.logical_xor
+
+    # -- reductions
+    sum = _reduction(reduction.sum)
+    prod = _reduction(reduction.prod)
+    mean = _reduction(reduction.mean)
+    all = _reduction(reduction.all)
+    any = _reduction(reduction.any)
+    amax = _reduction(reduction.max)
+    amin = _reduction(reduction.min)
+    logsumexp = _reduction(reduction.logsumexp)
+    count_nonzero = reduction.count_nonzero
+    softmax = fused.softmax
+    log_softmax = fused.log_softmax
+
+    def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """The largest element; along an axis, or with another tensor, as PyTorch's method."""
+        return _extreme(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, "max")
+
+    def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """The smallest element; along an axis, or with another tensor, as PyTorch's method."""
+        return _extreme(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, "min")
+
+    def argmax(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """Where the largest element is."""
+        return reduction.argmax(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims)
+
+    def argmin(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """Where the smallest element is."""
+        return reduction.argmin(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims)
+
+    def var(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None,
+            axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+        """The variance, unbiased by default as PyTorch's (`lucidgrad.var` is the standard's: correction 0)."""
+        correction = (1 if unbiased else 0) if correction is None else correction
+        return reduction.var(self, axis=_axis(dim, axis), correction=correction, keepdims=keepdim if keepdims is UNSET else keepdims)
+
+    def std(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None,
+            axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+        """The standard deviation, unbiased by default as PyTorch's."""
+        correction = (1 if unbiased else 0) if correction is None else correction
+        return reduction.std(self, axis=_axis(dim, axis), correction=correction, keepdims=keepdim if keepdims is UNSET else keepdims)
+
+    def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """The vector norm of the elements."""
+        return reduction.vector_norm(self, ord=p, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims)
+
+    def cumsum(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
+        """Running sums along an axis."""
+        return reduction.cumulative_sum(self, axis=_axis(dim, axis), dtype=dtype)
+
+    def cumprod(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
+        """Running products along an axis."""
+        return reduction.cumulative_prod(self, axis=_axis(dim, axis), dtype=dtype)
+
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: Any = UNSET) -> ValuesAndIndices:
+        """Sorted values and where they were."""
+        order = sorting.argsort(self, axis=_axis(dim, axis), descending=descending)
+        return ValuesAndIndices(indexing.take_along_axis(self, order, axis=_axis(dim, axis)), order)
+
+    argsort = sorting.argsort
+    topk = sorting.topk
+    nonzero = sorting.nonzero
+
+    # -- shape
+    def reshape(self, *size: Any) -> Any:
+        """Another shape, the same elements in order."""
+        return shape.reshape(self, _shape_of(size))
+
+    view = reshape
+
+    def permute(self, *dims: Any) -> Any:
+        """The axes in another order."""
+        return shape.permute_dims(self, axes=_shape_of(dims))
+
+    def transpose(self, dim0: int, dim1: int) -> Any:
+        """Two axes swapped."""
+        return shape.swapaxes(self, dim0, dim1)
+
+    swapaxes = transpose
+
+    def t(self) -> Any:
+        """The transpose of a matrix; vectors stay as they are."""
+        return self if len(self.shape) < 2 else self.T  # type: ignore[attr-defined]
+
+    def squeeze(self, dim: Any = None, *, axis: Any = UNSET) -> Any:
+        """Without the axes of length one (or just the given ones, where they have length one)."""
+        dim = _axis(dim, axis)
+        sizes: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
+        dims = range(len(sizes)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        return shape.squeeze(self, tuple(d for d in dims if sizes[d] == 1))
+
+    def unsqueeze(self, dim: int) -> Any:
+        """With a new axis of length one."""
+        return shape.expand_dims(self, axis=dim)
+
+    def expand(self, *sizes: Any) -> Any:
+        """Axes of length one stretched, as a view; -1 keeps an axis."""
+        return shape.expand(self, *_shape_of(sizes))
+
+    def expand_as(self, other: Any) -> Any:
+        return shape.broadcast_to(self, other.shape)
+
+    def view_as(self, other: Any) -> Any:
+        return shape.reshape(self, other.shape)
+
+    def repeat(self, *repeats: Any) -> Any:
+        """Copies side by side, as PyTorch's method (`lucidgrad.tile`)."""
+        return joining.tile(self, _shape_of(repeats))
+
+    def split(self, split_size: Any, dim: int = 0) -> Any:
+        return joining.split(self, split_size, dim)
+
+    def chunk(self, chunks: int, dim: int = 0) -> Any:
+        return joining.chunk(self, chunks, dim)
+
+    def unbind(self, dim: int = 0) -> Any:
+        return joining.unstack(self, axis=dim)
+
+    flatten = shape.flatten
+    ravel = shape.ravel
+    unflatten = shape.unflatten
+    movedim = moveaxis = shape.moveaxis
+    flip = shape.flip
+    roll = shape.roll
+    tril = shape.tril
+    triu = shape.triu
+    diagonal = shape.diagonal
+    gather = indexing.gather
+    index_select = indexing.index_select
+    masked_fill = indexing.masked_fill
+    masked_select = indexing.masked_select
+    scatter = indexing.scatter
+    scatter_add = indexing.scatter_add
+    take_along_dim = indexing.take_along_axis
+    clone = movement.clone
+    matmul = linalg.matmul
+    mm = linalg.matmul
+    dot = linalg.dot
+    outer = linalg.outer
+
+    def contiguous(self) -> Any:
+        """This tensor: every back end takes strided arrays."""
+        return self
+
+    def where(self, condition: Any, other: Any) -> Any:
+        return elementwise.where(condition, self, other)
+
+    def clamp(self, min: Any = None, max: Any = None) -> Any:
+        """Limited to an interval."""
+        return elementwise.clip(self, min, max)
+
+    clip = clamp
+
+    def clamp_(self, min: Any = None, max: Any = None) -> Any:
+        """`clamp`, written into the tensor itself."""
+        return inplace.update(elementwise.clip, self, min, max)
+
+    # -- dtypes
+    def type_as(self, other: Any) -> Any:
+        return self.to(other)  # type: ignore[attr-defined]
+
+    def float(self) -> Any:
+        return xp.astype(self, dtypes.named("float32"))
+
+    def double(self) -> Any:
+        return xp.astype(self, dtypes.named("float64"))
+
+    def half(self) -> Any:
+        return xp.astype(self, dtypes.named("float16"))
+
+    def long(self) -> Any:
+        return xp.astype(self, dtypes.named("int64"))
+
+    def int(self) -> Any:
+        return xp.astype(self, dtypes.named("int32"))
+
+    def bool(self) -> Any:
+        return xp.astype(self, dtypes.named("bool"))
+
+    @property
+    def real(self) -> Any:
+        return elementwise.real(self)
+
+    @property
+    def imag(self) -> Any:
+        return elementwise.imag(self)
+
+    def is_floating_point(self) -> Any:
+        return str(self.dtype).startswith("float")  # type: ignore[attr-defined]
+
+    def is_complex(self) -> Any:
+        return str(self.dtype).startswith("complex")  # type: ignore[attr-defined]
+
+    def numel(self) -> Any:
+        return 0 + self.size  # type: ignore[attr-defined]
+
+    def dim(self) -> Any:
+        return self.ndim  # type: ignore[attr-defined]
+
+    def element_size(self) -> Any:
+        return self.itemsize  # type: ignore[attr-defined]
+
+    # -- writing
+    def copy_(self, source: Any) -> Any:
+        """Write another tensor's values into this one; gradients flow to the source."""
+        return _assign(self, source)
+
+    def fill_(self, value: Any) -> Any:
+        """Write one value everywhere."""
+        return _assign(self, value)
+
+    def zero_(self) -> Any:
+        """Write zeros."""
+        return _assign(self, 0)
+
+    def masked_fill_(self, mask: Any, value: Any) -> Any:
+        """Write a value where a mask is true."""
+        self[mask] = value  # type: ignore[index]
+        return self
+
+    def lerp(self, end: Any, weight: Any) -> Any:
+        """A point between this tensor and another."""
+        return elementwise.lerp(self, end, weight)
+
+    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        return self + value * (tensor1 * tensor2)  # type: ignore[operator]
+
+    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        return self + value * (tensor1 / tensor2)  # type: ignore[operator]
+
+
+def _assign(x: Any, value: Any) -> Any:
+    step: Primitive = index.primitive  # type: ignore[attr-defined]
+    inplace.assign(x, step, {"key": ...}, value)
+    return x
+
+
+def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
+    op = getattr(reduction, name)
+    if dim is None:
+        return op(x)
+    if hasattr(dim, "array"):
+        return getattr(elementwise, f"{name}imum")(x, dim)
+    if isinstance(dim, (tuple, list)):
+        return op(x, axis=tuple(dim), keepdims=keepdim)
+    where = getattr(reduction, f"arg{name}")(x, axis=dim, keepdims=True)
+    values = indexing.take_along_axis(x, where, axis=dim)
+    if keepdim:
+        return ValuesAndIndices(values, where)
+    return ValuesAndIndices(shape.squeeze(values, dim), shape.squeeze(where, dim))

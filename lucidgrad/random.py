@@ -1,0 +1,152 @@
+"""Random tensors: a generator per device, seeded together by `manual_seed`."""
+
+from typing import Any
+
+from .core import device as devices
+from .core import dtype as dtypes
+from .core.device import Device
+from .core.dispatch import box
+from .creation import _shape
+from .tensor import Tensor
+
+__all__ = [
+    "Generator", "bernoulli", "manual_seed", "multinomial", "normal", "rand", "rand_like", "randint", "randn", "randn_like",
+    "randperm", "uniform",
+]  # fmt: skip
+
+
+class Generator:
+    """A stream of random numbers on a device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> g = lg.Generator().manual_seed(7)
+    >>> a = lg.rand(3, generator=g)
+    >>> bool((a == lg.rand(3, generator=g.manual_seed(7))).all())
+    True
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = Device(device)
+        self.source = devices.backend_named(self.device).generator(self.device)
+
+    def manual_seed(self, seed: int) -> "Generator":
+        self.source = devices.backend_named(self.device).generator(self.device, seed)
+        return self
+
+    def get_state(self) -> Any:
+        """The state, to be given to `set_state`."""
+        return self.source.bit_generator.state
+
+    def set_state(self, state: Any) -> None:
+        self.source.bit_generator.state = state
+
+
+_seed: dict[str, int] = {}
+_defaults: dict[Device, Generator] = {}
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generators of all devices anew from a seed; returns the CPU's."""
+    _seed["value"] = int(seed)
+    for generator in _defaults.values():
+        generator.manual_seed(_seed["value"])
+    return default_generator(Device("cpu"))
+
+
+def default_generator(device: Device) -> Generator:
+    """The generator that is used on a device where none is given."""
+    if device not in _defaults:
+        _defaults[device] = Generator(device)
+        if _seed:
+            _defaults[device].manual_seed(_seed["value"])
+    return _defaults[device]
+
+
+def _draw(
+    how: str, size: tuple[Any, ...], dtype: Any, device: Any, generator: Generator | None, requires_grad: bool, *args: Any
+) -> Tensor:
+    where = generator.device if generator is not None and device is None else Device("cpu" if device is None else device)
+    source = default_generator(where) if generator is None else generator
+    if source.device != where:
+        raise RuntimeError(f"{how}: the generator is on {source.device}, the tensor is wanted on {where}")
+    dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    backend = devices.backend_named(where)
+    made: Tensor = box(backend.draw(source.source, how, _shape(size, how), dtype, *args))
+    return made.requires_grad_() if requires_grad else made
+
+
+def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Uniform numbers in [0, 1).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.rand(2, 3).shape
+    (2, 3)
+    """
+    return _draw("uniform", size, dtype, device, generator, requires_grad, 0.0, 1.0)
+
+
+def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Normally distributed numbers."""
+    return _draw("normal", size, dtype, device, generator, requires_grad, 0.0, 1.0)
+
+
+def uniform(low: float = 0.0, high: float = 1.0, size: Any = (), *, generator: Generator | None = None, dtype: Any = None,
+            device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Uniform numbers in [low, high)."""
+    return _draw("uniform", (size,) if isinstance(size, int) else (tuple(size),), dtype, device, generator, requires_grad, low, high)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
+           device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Normal numbers; with tensors for ``mean`` or ``std`` the shape is theirs and gradients reach them."""
+    given = [p for p in (mean, std) if isinstance(p, Tensor)]
+    if given and size is None:
+        shape = (mean + std).shape if isinstance(mean, Tensor) and isinstance(std, Tensor) else given[0].shape
+        noise = _draw("normal", (shape,), dtype or given[0].dtype, device or given[0].device, generator, False, 0.0, 1.0)
+        return mean + std * noise  # type: ignore[no-any-return]
+    shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    return _draw("normal", (shape,), dtype, device, generator, requires_grad, mean, std)
+
+
+def randint(low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
+            device: Any = None) -> Tensor:  # fmt: skip
+    """Integers in [low, high), or in [0, low) if only one bound is given: ``randint(10, (2, 3))``."""
+    if size is None:
+        low, high, size = 0, low, () if high is None else high
+    dtype = dtypes.named("int64") if dtype is None else dtype
+    return _draw("integers", (size,) if isinstance(size, int) else (tuple(size),), dtype, device, generator, False, low, high)
+
+
+def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None) -> Tensor:
+    """The numbers 0 to n - 1 in random order."""
+    dtype = dtypes.named("int64") if dtype is None else dtype
+    return _draw("permutation", (n,), dtype, device, generator, False)
+
+
+def bernoulli(p: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Zeros and ones, a one with the probability that ``p`` gives for its place."""
+    chance = _draw("uniform", (p.shape,), p.dtype, p.device, generator, False, 0.0, 1.0)
+    return (chance < p.detach()).to(p.dtype)  # type: ignore[no-any-return]
+
+
+def multinomial(p: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """Indices drawn with the weights ``p`` (a vector, or one per row)."""
+    if p.ndim not in (1, 2):
+        raise ValueError(f"multinomial: given {p.ndim} dimensions, expected 1 or 2")
+    if not replacement and num_samples > p.shape[-1]:
+        raise ValueError(f"multinomial: {num_samples} samples without replacement from {p.shape[-1]} categories")
+    return _draw("multinomial", (p.shape[:-1],), dtypes.named("int64"), p.device, generator, False, p.array, num_samples, replacement)
+
+
+def rand_like(x: Tensor, **options: Any) -> Tensor:
+    """`rand` with the shape, dtype and device of x."""
+    return rand(*x.shape, **{"dtype": x.dtype, "device": x.device, **options})
+
+
+def randn_like(x: Tensor, **options: Any) -> Tensor:
+    """`randn` with the shape, dtype and device of x."""
+    return randn(*x.shape, **{"dtype": x.dtype, "device": x.device, **options})

@@ -1,0 +1,485 @@
+"""`Tensor`: an array of any back end with its place on the tape."""
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, SupportsIndex
+
+from .core import device, dispatch, dtype, inplace
+from .core.box import INFERENCE, Box
+from .core.device import Device
+from .core.dispatch import box, compile_operator, floats, node_of
+from .core.engine import tape_namespace
+from .core.primitive import Primitive, meta_of
+from .core.tape import GraphNode, Handle, Leaf, edge_of, version
+from .methods import Methods
+from .ops import comparison, elementwise, linalg
+from .ops.indexing import index
+from .ops.movement import transfer
+
+
+class Size(int):
+    """The number of elements, which can also be asked for one axis as PyTorch's method can."""
+
+    _shape: tuple[int, ...]
+
+    def __new__(cls, shape: tuple[int, ...]) -> "Size":
+        n = 1
+        for k in shape:
+            n *= k
+        made = super().__new__(cls, n)
+        made._shape = shape
+        return made
+
+    def __call__(self, dim: int | None = None) -> Any:
+        return self._shape if dim is None else self._shape[dim]
+
+
+def _inplace(op: Any) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        return inplace.update(op, self, other)
+
+    return operator
+
+
+class Tensor(Box, Methods):
+    """A multi-dimensional array that records what is done with it.
+
+    Make one with `lucidgrad.tensor`, `lucidgrad.asarray` or the creation functions. Attributes and operators
+    are those of the Array API standard, methods those of PyTorch.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ()
+    __array_ufunc__ = None  # NumPy leaves mixed operators to us
+    __array_priority__ = 1000
+
+    # -- what it is
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.array.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.array.shape)
+
+    @property
+    def size(self) -> Size:
+        return Size(tuple(self.array.shape))
+
+    @property
+    def dtype(self) -> Any:
+        return device.by_array[type(self.array)].dtype_of(self.array)
+
+    @property
+    def device(self) -> Device:
+        return device.by_array[type(self.array)].device_of(self.array)  # type: ignore[no-any-return]
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return self.itemsize * self.size
+
+    @property
+    def T(self) -> "Tensor":
+        if self.ndim != 2:
+            raise ValueError(f"x.T is for two dimensions, this tensor has {self.ndim}; use x.mT or permute_dims")
+        return self.mT
+
+    @property
+    def mT(self) -> "Tensor":
+        if self.ndim < 2:
+            raise ValueError(f"x.mT swaps the last two axes, this tensor has {self.ndim}")
+        return tape_namespace.matrix_transpose(self)  # type: ignore[no-any-return]
+
+    # -- its place on the tape
+    @property
+    def requires_grad(self) -> bool:
+        return node_of(self) is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Ask for gradients with respect to this leaf, or stop asking."""
+        node = node_of(self)
+        if not self.is_leaf:
+            if not requires_grad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf tensors: this one was computed; use detach()"
+                )
+            return self
+        if requires_grad and node is None:
+            if self.array.dtype not in floats:
+                raise RuntimeError(
+                    f"only Tensors of floating point and complex dtype can require gradients, this one has {self.dtype}"
+                )
+            if self.is_inference() and not dispatch.state.fresh:
+                raise RuntimeError("an inference tensor can't require gradients outside inference mode; clone it first")
+            self._node = Leaf(self)
+        elif not requires_grad:
+            self._node = None
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        node = node_of(self)
+        return node is None or type(node) is Leaf
+
+    @property
+    def grad_fn(self) -> GraphNode | None:
+        """The node that made this tensor; None for leaves."""
+        node = node_of(self)
+        if node is None or type(node) is Leaf:
+            return None
+        node.more().meta = meta_of(self.array)  # an edge made from it knows its shape
+        return edge_of(node)[0]  # type: ignore[no-any-return]
+
+    @property
+    def output_nr(self) -> int:
+        node = node_of(self)
+        return 0 if node is None else edge_of(node)[1]
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient that `backward` accumulated; None before."""
+        return getattr(self, "_grad", None)
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"grad: given {type(value).__name__}, expected a Tensor or None")
+            if value is self:
+                raise RuntimeError("a tensor can't be its own gradient")
+            if (value.shape, value.dtype, value.device) != (self.shape, self.dtype, self.device):
+                raise RuntimeError(
+                    f"grad: given shape {value.shape}, {value.dtype} on {value.device}, expected the tensor's own "
+                    f"{self.shape}, {self.dtype} on {self.device}"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the accumulated gradient, or fill it with zeros."""
+        if set_to_none or self.grad is None:
+            self._grad = None
+        else:
+            self._grad = self.grad.detach()
+            with tape_namespace.public.no_grad():
+                self._grad.zero_()
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Accumulate the gradients of this tensor into ``.grad`` of the leaves; see `lucidgrad.autograd.backward`."""
+        tape_namespace.public.autograd.backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this interior tensor in ``.grad``, too."""
+        node = node_of(self)
+        if node is None:
+            raise RuntimeError("can't retain_grad on a Tensor that has requires_grad=False")
+        if type(node) is not Leaf:
+            node.more().retain = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        node = node_of(self)
+        if node is None or type(node) is Leaf or node.extras is None or node.extras.retain is None:
+            return False
+        return node.extras.retain() is self
+
+    def register_hook(self, hook: Callable[["Tensor"], "Tensor | None"]) -> Handle:
+        """Call ``hook(gradient)`` when the gradient of this tensor is complete; it may return another one."""
+        node = node_of(self)
+        if node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return node.more().add("tensor", hook)  # type: ignore[no-any-return]
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[["Tensor"], None]) -> Handle:
+        """Call ``hook(tensor)`` after `backward` has written this leaf's ``.grad``."""
+        node = node_of(self)
+        if node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if type(node) is not Leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return node.extras.add("accumulated", hook)
+
+    def detach(self) -> "Tensor":
+        """The same memory, outside the graph."""
+        made = box(self.array)
+        if self._alias is INFERENCE:
+            made._alias = INFERENCE
+        return made  # type: ignore[no-any-return]
+
+    def detach_(self) -> "Tensor":
+        """Leave the graph."""
+        if self._alias is not None and self._alias is not INFERENCE:
+            raise RuntimeError("detach_: a view can't be detached in place; use detach()")
+        self._node = None
+        return self
+
+    @property
+    def data(self) -> "Tensor":
+        """The same as `detach`."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: "Tensor") -> None:
+        self.array = value.array
+
+    @property
+    def _version(self) -> int:
+        return version(self.array)
+
+    def is_inference(self) -> bool:
+        return self._alias is INFERENCE
+
+    # -- elsewhere
+    def to(self, *args: Any, device: Any = None, dtype: Any = None, copy: bool = False, non_blocking: bool = False) -> "Tensor":
+        """This tensor on another device or of another dtype; itself if it is that already."""
+        for arg in args:
+            if isinstance(arg, Tensor):
+                device, dtype = arg.device, arg.dtype
+            elif isinstance(arg, Device):
+                device = arg
+            elif isinstance(arg, str) and arg not in dispatch_dtypes():
+                device = arg
+            elif arg is not None and not isinstance(arg, bool):
+                dtype = arg
+        out = self
+        if dtype is not None and dtype != out.dtype:
+            out = tape_namespace.astype(out, dtype)
+        if device is not None and out.device != Device(device):
+            out = transfer(out, device=str(Device(device)))  # type: ignore[assignment]
+        return out.clone() if copy and out is self else out  # type: ignore[no-any-return]
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> "Tensor":
+        return self.to(device)
+
+    def cpu(self) -> "Tensor":
+        return self.to("cpu")
+
+    def cuda(self, index: int | None = None) -> "Tensor":
+        return self.to("cuda" if index is None else f"cuda:{index}")
+
+    def item(self) -> Any:
+        """The only element as a Python number."""
+        if self.size != 1:
+            raise ValueError(f"item: a tensor with {int(self.size)} elements can't become a number; it must have one")
+        return self._host().item()
+
+    def tolist(self) -> Any:
+        """The values as nested Python lists."""
+        return self._host().tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The values as a NumPy array: shared memory on the CPU; ``force`` detaches and copies where needed."""
+        if not force:
+            if self.requires_grad:
+                raise RuntimeError(
+                    "numpy: the tensor requires grad, and NumPy would leave the tape; use x.detach().numpy()"
+                )
+            if self.device != "cpu":
+                raise TypeError(f"numpy: the tensor is on {self.device}; use x.cpu().numpy() or x.numpy(force=True)")
+        return self._host()
+
+    def _host(self) -> Any:
+        return device.by_array[type(self.array)].to_numpy(self.array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        host = self.numpy()
+        if dtype is not None and host.dtype != dtype:
+            return host.astype(dtype)
+        return host.copy() if copy else host
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.requires_grad:
+            raise BufferError("can't export a tensor that requires grad; use x.detach()")
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return tape_namespace.public
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(f"the truth value of a tensor with {int(self.size)} elements is ambiguous; use .any() or .all()")
+        return bool(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if not isinstance(value, int):
+            raise TypeError(f"only integer tensors can be an index, this one has dtype {self.dtype}")
+        return int(value)
+
+    # -- parts
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator["Tensor"]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(tape_namespace.any(tape_namespace.equal(self, value)).item())
+
+    def __getitem__(self, key: Any) -> "Tensor":
+        return index(self, key=_raw_key(key, self.array))  # type: ignore[return-value]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        step: Primitive = index.primitive  # type: ignore[attr-defined]
+        inplace.assign(self, step, {"key": _raw_key(key, self.array)}, value)
+
+    # -- showing and keeping
+    def __repr__(self) -> str:
+        backend = device.by_array[type(self.array)]
+        notes = []
+        if self.dtype not in (dtype.get_default_dtype(), dtype.named("int64"), dtype.named("bool")):
+            notes.append(f"dtype={self.dtype}")
+        if self.device != "cpu":
+            notes.append(f"device={str(self.device)!r}")
+        if self.grad_fn is not None:
+            notes.append(f"grad_fn={self.grad_fn!r}")
+        elif self.requires_grad:
+            notes.append("requires_grad=True")
+        return f"tensor({', '.join([backend.format(self.array), *notes])})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else str(self)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        return _rebuild, (self._host(), str(self.device), self.requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        if not self.is_leaf:
+            raise RuntimeError("only leaf tensors can be deep-copied; detach() or clone() this one")
+        made: Tensor = box(device.by_array[type(self.array)].copy(self.array))
+        memo[id(self)] = made
+        if self.requires_grad:
+            made.requires_grad_()
+        if self.grad is not None:
+            made._grad = self.grad.__deepcopy__(memo) if self.grad.is_leaf else self.grad.detach().clone()
+        return made
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # -- operators
+    __add__ = compile_operator(elementwise.add)
+    __radd__ = compile_operator(elementwise.add, reflected=True)
+    __sub__ = compile_operator(elementwise.subtract)
+    __rsub__ = compile_operator(elementwise.subtract, reflected=True)
+    __mul__ = compile_operator(elementwise.multiply)
+    __rmul__ = compile_operator(elementwise.multiply, reflected=True)
+    __truediv__ = compile_operator(elementwise.divide)
+    __rtruediv__ = compile_operator(elementwise.divide, reflected=True)
+    __floordiv__ = compile_operator(elementwise.floor_divide)
+    __rfloordiv__ = compile_operator(elementwise.floor_divide, reflected=True)
+    __mod__ = compile_operator(elementwise.remainder)
+    __rmod__ = compile_operator(elementwise.remainder, reflected=True)
+    __pow__ = compile_operator(elementwise.pow)
+    __rpow__ = compile_operator(elementwise.pow, reflected=True)
+    __matmul__ = compile_operator(linalg.matmul)
+    __rmatmul__ = compile_operator(linalg.matmul, reflected=True)
+    __and__ = compile_operator(comparison.bitwise_and)
+    __rand__ = compile_operator(comparison.bitwise_and, reflected=True)
+    __or__ = compile_operator(comparison.bitwise_or)
+    __ror__ = compile_operator(comparison.bitwise_or, reflected=True)
+    __xor__ = compile_operator(comparison.bitwise_xor)
+    __rxor__ = compile_operator(comparison.bitwise_xor, reflected=True)
+    __lshift__ = compile_operator(comparison.bitwise_left_shift)
+    __rlshift__ = compile_operator(comparison.bitwise_left_shift, reflected=True)
+    __rshift__ = compile_operator(comparison.bitwise_right_shift)
+    __rrshift__ = compile_operator(comparison.bitwise_right_shift, reflected=True)
+    __lt__ = compile_operator(comparison.less)
+    __le__ = compile_operator(comparison.less_equal)
+    __gt__ = compile_operator(comparison.greater)
+    __ge__ = compile_operator(comparison.greater_equal)
+    __eq__ = compile_operator(comparison.equal)  # type: ignore[assignment]
+    __ne__ = compile_operator(comparison.not_equal)  # type: ignore[assignment]
+    __neg__ = compile_operator(elementwise.negative)
+    __pos__ = compile_operator(elementwise.positive)
+    __abs__ = compile_operator(elementwise.abs)
+    __invert__ = compile_operator(comparison.bitwise_invert)
+    __iadd__ = _inplace(elementwise.add)
+    __isub__ = _inplace(elementwise.subtract)
+    __imul__ = _inplace(elementwise.multiply)
+    __itruediv__ = _inplace(elementwise.divide)
+    __ifloordiv__ = _inplace(elementwise.floor_divide)
+    __imod__ = _inplace(elementwise.remainder)
+    __ipow__ = _inplace(elementwise.pow)
+    __imatmul__ = _inplace(linalg.matmul)
+    __iand__ = _inplace(comparison.bitwise_and)
+    __ior__ = _inplace(comparison.bitwise_or)
+    __ixor__ = _inplace(comparison.bitwise_xor)
+    __ilshift__ = _inplace(comparison.bitwise_left_shift)
+    __irshift__ = _inplace(comparison.bitwise_right_shift)
+
+
+def dispatch_dtypes() -> dict[str, Any]:
+    """The names that mean a dtype where a device name may stand, too."""
+    return dtype.known()
+
+
+def _raw_key(key: Any, array: Any) -> Any:
+    """An index without tensors: arrays on the device of the indexed one."""
+    if type(key) is int or type(key) is slice or key is None or key is Ellipsis:
+        return key
+    if type(key) is tuple:
+        return tuple(_raw_key(part, array) for part in key)
+    if isinstance(key, Tensor):
+        if key.ndim == 0 and key.dtype != dtype.named("bool"):
+            return key.__index__()
+        return key.array
+    if isinstance(key, bool) or isinstance(key, list) or type(key) in device.by_array:
+        if isinstance(key, list):
+            key = [k.tolist() if isinstance(k, Tensor) else k for k in key]
+        made = device.by_array[type(array)].asarray(key)
+        return made if made.size or str(made.dtype) == "bool" else made.astype("int64")
+    if hasattr(key, "__index__"):
+        return key.__index__()
+    raise TypeError(
+        f"a tensor can't be indexed with {type(key).__name__}; expected ints, slices, None, ..., "
+        f"and int or bool tensors, arrays or lists"
+    )
+
+
+def _rebuild(values: Any, where: str, requires_grad: bool) -> Tensor:
+    made: Tensor = box(device.backend_named(where).from_numpy(values, where))
+    return made.requires_grad_() if requires_grad else made
+
+
+dispatch.bind(Tensor=Tensor)
