@@ -16,9 +16,9 @@ STANDARD = frozenset(
     greater_equal hypot imag isfinite isinf isnan less less_equal log log1p log2 log10 logaddexp logical_and
     logical_not logical_or logical_xor maximum minimum multiply negative nextafter not_equal positive pow real
     reciprocal remainder round sign signbit sin sinh square sqrt subtract tan tanh trunc
-    matmul where broadcast_to expand_dims flip permute_dims reshape roll squeeze moveaxis
+    matmul where broadcast_to flip permute_dims reshape roll
     argmax argmin argsort sort nonzero searchsorted count_nonzero unique_all unique_counts unique_inverse unique_values
-    all any max min prod sum cumulative_sum cumulative_prod take take_along_axis tril triu vecdot
+    all any max min prod sum cumulative_sum cumulative_prod take_along_axis tril triu vecdot
     zeros_like ones_like full_like empty_like astype isdtype result_type can_cast finfo iinfo
     """.split()
 )
@@ -59,7 +59,10 @@ class Backend:
         return getattr(self.xp, primitive.name)  # type: ignore[no-any-return]
 
     def settle(self, y: Any, arrays: Sequence[Any]) -> Any:
-        """Make a kernel's result a proper array of the dtype that promotion gives."""
+        """Make a kernel's result a proper array.
+
+        Where ``arrays`` are given and all hold integers, a floating-point result takes the default dtype.
+        """
         return y
 
     def storage(self, array: Any) -> Any:

@@ -1,0 +1,260 @@
+"""lucidgrad: an autograd engine in which a derivative rule is an ordinary array program, written once.
+
+The names of the Array API standard have its meaning; other names have NumPy's, or else PyTorch's.
+"""
+
+import sys as _sys
+from math import e, inf, nan, pi
+
+from .backends import cpu as _cpu  # makes the back ends known
+from .core.device import Device as device
+from .core.dtype import get_default_dtype, named as _named, set_default_dtype
+from .core.engine import tape_namespace as _tape_namespace
+from .core.errors import DeviceError, GradArgError
+from .core.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .ops.activation import (
+    celu,
+    elu,
+    gelu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    logsigmoid,
+    mish,
+    relu,
+    relu6,
+    selu,
+    sigmoid,
+    silu,
+    softplus,
+    softshrink,
+    softsign,
+    tanhshrink,
+    threshold,
+)
+from .ops.comparison import (
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    equal,
+    greater,
+    greater_equal,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+    signbit,
+)
+from .ops.diagonals import diagonal, tril, triu
+from .ops.einsum import einsum
+from .ops.elementwise import (
+    abs,
+    acos,
+    acosh,
+    add,
+    angle,
+    asin,
+    asinh,
+    astype,
+    atan,
+    atan2,
+    atanh,
+    ceil,
+    clip,
+    conj,
+    copysign,
+    cos,
+    cosh,
+    deg2rad,
+    divide,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    floor_divide,
+    heaviside,
+    hypot,
+    imag,
+    lerp,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    maximum,
+    minimum,
+    multiply,
+    nan_to_num,
+    negative,
+    nextafter,
+    positive,
+    pow,
+    rad2deg,
+    real,
+    reciprocal,
+    remainder,
+    round,
+    rsqrt,
+    sgn,
+    sign,
+    sin,
+    sinc,
+    sinh,
+    sqrt,
+    square,
+    subtract,
+    tan,
+    tanh,
+    trunc,
+    where,
+    xlogy,
+)
+from .ops.fused import log_softmax, softmax
+from .ops.indexing import (
+    gather,
+    index_add,
+    index_select,
+    masked_fill,
+    masked_select,
+    scatter,
+    scatter_add,
+)
+from .ops.joining import (
+    array_split,
+    cat,
+    chunk,
+    column_stack,
+    concat,
+    dstack,
+    hstack,
+    pad,
+    repeat,
+    split,
+    stack,
+    tile,
+    unstack,
+    vstack,
+)
+from .ops.linalg import (
+    addmm,
+    baddbmm,
+    bmm,
+    dot,
+    inner,
+    kron,
+    matmul,
+    mm,
+    mv,
+    outer,
+    tensordot,
+    vdot,
+    vecdot,
+)
+from .ops.movement import clone
+from .ops.reduction import (
+    all,
+    any,
+    argmax,
+    argmin,
+    count_nonzero,
+    logsumexp,
+    max,
+    mean,
+    min,
+    prod,
+    std,
+    sum,
+    var,
+)
+from .ops.scan import cummax, cummin, cumulative_prod, cumulative_sum, diff, logcumsumexp
+from .ops.shape import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
+    expand_dims,
+    flatten,
+    flip,
+    matrix_transpose,
+    meshgrid,
+    moveaxis,
+    movedim,
+    permute_dims,
+    ravel,
+    reshape,
+    roll,
+    squeeze,
+    swapaxes,
+    transpose,
+    unflatten,
+)
+from .ops.sorting import argsort, nonzero, sort, topk
+from .ops.special import entr, erf, erfc, erfinv, expit, logit
+from .ops.taking import take, take_along_axis
+from .tensor import Tensor  # isort: split
+
+from . import autograd, linalg
+from .config import __version__, show_config
+from .creation import (
+    arange,
+    as_tensor,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from .random import (
+    Generator,
+    bernoulli,
+    manual_seed,
+    multinomial,
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    uniform,
+)
+
+bool, int8, int16, int32, int64 = map(_named, ("bool", "int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = map(_named, ("uint8", "uint16", "uint32", "uint64"))
+float16, float32, float64 = map(_named, ("float16", "float32", "float64"))
+complex64, complex128 = map(_named, ("complex64", "complex128"))
+
+newaxis = None
+
+_tape_namespace.public = _sys.modules[__name__]
+
+__all__ = [name for name in dir() if not name.startswith("_")] + ["__version__"]

@@ -8,7 +8,23 @@ from .core import inplace
 from .core.dispatch import UNSET
 from .core.engine import tape_namespace as xp
 from .core.primitive import Primitive
-from .ops import comparison, elementwise, fused, indexing, joining, linalg, movement, reduction, shape, sorting, special
+from .ops import (
+    activation,
+    comparison,
+    diagonals,
+    elementwise,
+    fused,
+    indexing,
+    joining,
+    linalg,
+    movement,
+    reduction,
+    scan,
+    shape,
+    sorting,
+    special,
+    taking,
+)
 from .ops.indexing import index
 
 
@@ -57,7 +73,6 @@ class Methods:
     abs = absolute = elementwise.abs
     acos = arccos = elementwise.acos
     acosh = arccosh = elementwise.acosh
-    add = elementwise.add
     asin = arcsin = elementwise.asin
     asinh = arcsinh = elementwise.asinh
     atan = arctan = elementwise.atan
@@ -93,17 +108,15 @@ class Methods:
     sinh = elementwise.sinh
     sqrt = elementwise.sqrt
     square = elementwise.square
-    sub = subtract = elementwise.subtract
     tan = elementwise.tan
     tanh = elementwise.tanh
     trunc = elementwise.trunc
-    sigmoid = special.sigmoid
-    relu = special.relu
+    sigmoid = activation.sigmoid
+    relu = activation.relu
     erf = special.erf
 
     abs_ = absolute_ = _in_place(elementwise.abs)
     acos_ = _in_place(elementwise.acos)
-    add_ = _in_place(elementwise.add)
     asin_ = _in_place(elementwise.asin)
     atan_ = _in_place(elementwise.atan)
     ceil_ = _in_place(elementwise.ceil)
@@ -120,19 +133,36 @@ class Methods:
     neg_ = negative_ = _in_place(elementwise.negative)
     pow_ = _in_place(elementwise.pow)
     reciprocal_ = _in_place(elementwise.reciprocal)
-    relu_ = _in_place(special.relu)
+    relu_ = _in_place(activation.relu)
     remainder_ = _in_place(elementwise.remainder)
     round_ = _in_place(elementwise.round)
     rsqrt_ = _in_place(elementwise.rsqrt)
-    sigmoid_ = _in_place(special.sigmoid)
+    sigmoid_ = _in_place(activation.sigmoid)
     sin_ = _in_place(elementwise.sin)
     sinh_ = _in_place(elementwise.sinh)
     sqrt_ = _in_place(elementwise.sqrt)
     square_ = _in_place(elementwise.square)
-    sub_ = subtract_ = _in_place(elementwise.subtract)
     tan_ = _in_place(elementwise.tan)
     tanh_ = _in_place(elementwise.tanh)
     trunc_ = _in_place(elementwise.trunc)
+
+    def add(self, other: Any, *, alpha: Any = 1) -> Any:
+        """The sum with ``alpha`` times another."""
+        return elementwise.add(self, _times(alpha, other))
+
+    def add_(self, other: Any, *, alpha: Any = 1) -> Any:
+        """`add`, written into the tensor itself."""
+        return inplace.update(elementwise.add, self, _times(alpha, other))
+
+    def sub(self, other: Any, *, alpha: Any = 1) -> Any:
+        """The difference to ``alpha`` times another."""
+        return elementwise.subtract(self, _times(alpha, other))
+
+    def sub_(self, other: Any, *, alpha: Any = 1) -> Any:
+        """`sub`, written into the tensor itself."""
+        return inplace.update(elementwise.subtract, self, _times(alpha, other))
+
+    subtract, subtract_ = sub, sub_
 
     # -- comparisons
     eq = comparison.equal
@@ -196,16 +226,16 @@ class Methods:
 
     def cumsum(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
         """Running sums along an axis."""
-        return reduction.cumulative_sum(self, axis=_axis(dim, axis), dtype=dtype)
+        return scan.cumulative_sum(self, axis=_axis(dim, axis), dtype=dtype)
 
     def cumprod(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
         """Running products along an axis."""
-        return reduction.cumulative_prod(self, axis=_axis(dim, axis), dtype=dtype)
+        return scan.cumulative_prod(self, axis=_axis(dim, axis), dtype=dtype)
 
     def sort(self, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: Any = UNSET) -> ValuesAndIndices:
         """Sorted values and where they were."""
         order = sorting.argsort(self, axis=_axis(dim, axis), descending=descending)
-        return ValuesAndIndices(indexing.take_along_axis(self, order, axis=_axis(dim, axis)), order)
+        return ValuesAndIndices(taking.take_along_axis(self, order, axis=_axis(dim, axis)), order)
 
     argsort = sorting.argsort
     topk = sorting.topk
@@ -272,16 +302,16 @@ class Methods:
     movedim = moveaxis = shape.moveaxis
     flip = shape.flip
     roll = shape.roll
-    tril = shape.tril
-    triu = shape.triu
-    diagonal = shape.diagonal
+    tril = diagonals.tril
+    triu = diagonals.triu
+    diagonal = diagonals.diagonal
     gather = indexing.gather
     index_select = indexing.index_select
     masked_fill = indexing.masked_fill
     masked_select = indexing.masked_select
     scatter = indexing.scatter
     scatter_add = indexing.scatter_add
-    take_along_dim = indexing.take_along_axis
+    take_along_dim = taking.take_along_axis
     clone = movement.clone
     matmul = linalg.matmul
     mm = linalg.matmul
@@ -379,6 +409,10 @@ class Methods:
         return self + value * (tensor1 / tensor2)  # type: ignore[operator]
 
 
+def _times(alpha: Any, other: Any) -> Any:
+    return other if type(alpha) is int and alpha == 1 else alpha * other
+
+
 def _assign(x: Any, value: Any) -> Any:
     step: Primitive = index.primitive  # type: ignore[attr-defined]
     inplace.assign(x, step, {"key": ...}, value)
@@ -394,7 +428,7 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
     if isinstance(dim, (tuple, list)):
         return op(x, axis=tuple(dim), keepdims=keepdim)
     where = getattr(reduction, f"arg{name}")(x, axis=dim, keepdims=True)
-    values = indexing.take_along_axis(x, where, axis=dim)
+    values = taking.take_along_axis(x, where, axis=dim)
     if keepdim:
         return ValuesAndIndices(values, where)
     return ValuesAndIndices(shape.squeeze(values, dim), shape.squeeze(where, dim))

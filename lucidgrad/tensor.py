@@ -14,6 +14,7 @@ from .core.tape import GraphNode, Handle, Leaf, edge_of, version
 from .methods import Methods
 from .ops import comparison, elementwise, linalg
 from .ops.indexing import index
+from .ops.joining import unstack
 from .ops.movement import transfer
 
 
@@ -351,7 +352,7 @@ class Tensor(Box, Methods):
     def __iter__(self) -> Iterator["Tensor"]:
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return (self[i] for i in range(self.shape[0]))
+        return iter(unstack(self))  # type: ignore[call-overload, no-any-return]
 
     def __contains__(self, value: Any) -> bool:
         return bool(tape_namespace.any(tape_namespace.equal(self, value)).item())
@@ -366,7 +367,7 @@ class Tensor(Box, Methods):
     # -- showing and keeping
     def __repr__(self) -> str:
         backend = device.by_array[type(self.array)]
-        notes = []
+        notes = [] if self.size or self.ndim < 2 else [f"size={self.shape}"]
         if self.dtype not in (dtype.get_default_dtype(), dtype.named("int64"), dtype.named("bool")):
             notes.append(f"dtype={self.dtype}")
         if self.device != "cpu":

@@ -83,7 +83,7 @@ class CPU(Backend):
     def device_of(self, array: Any) -> Device:
         return _HERE
 
-    def generator(self, where: Any, seed: int | None = None) -> np.random.Generator:
+    def generator(self, where: Any, seed: int | None = None) -> Any:
         return np.random.default_rng(seed)
 
     def draw(self, source: Any, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:

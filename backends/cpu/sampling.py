@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 
-def draw(source: np.random.Generator, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
+def draw(source: Any, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
     """Numbers of a distribution; float32 and float64 are drawn as such, not rounded from the other."""
     dtype = np.dtype(dtype)
     native = dtype if dtype in (np.float32, np.float64) else np.dtype("float64")

@@ -10,12 +10,16 @@ from lucidgrad.core.modes import (
 )
 
 from . import graph
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .gradient import backward, grad
 
 __all__ = [
+    "GradcheckError",
     "backward",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_grad_enabled",

@@ -1,11 +1,12 @@
 """`grad` and `backward`: arguments are checked here, completely, before the walk begins."""
 
+import numbers
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lucidgrad.core import batching, device
-from lucidgrad.core.dispatch import SCALARS, box, complexes, floats, node_of
+from lucidgrad.core.dispatch import box, complexes, floats, node_of
 from lucidgrad.core.engine import Plan, Walk, accumulate
 from lucidgrad.core.errors import GradArgError
 from lucidgrad.core.modes import enable_grad, no_grad
@@ -101,7 +102,7 @@ def grad(
         if g is not None:
             results.append(_leave(g, level, create_graph))
         elif materialize_grads and isinstance(start, Tensor):
-            results.append(_zeros(start, level, create_graph))
+            results.append(_zeros(start, create_graph))
         else:
             results.append(None)
     return tuple(results)
@@ -223,7 +224,7 @@ def _roots(
         given: list[Any] = [None] * len(ends)
     elif isinstance(seeds, Mapping):
         raise TypeError(f"{seeds_name}: given a dict, expected one seed per output")
-    elif isinstance(seeds, Tensor) or isinstance(seeds, SCALARS) or _is_array(seeds):
+    elif isinstance(seeds, (Tensor, numbers.Number)) or _is_array(seeds):
         given = [seeds]
     else:
         given = list(seeds)
@@ -255,7 +256,7 @@ def _is_array(value: Any) -> bool:
 def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> Tensor:
     if seed is None:
         return _implicit_seed(meta, who, whose, level)
-    if isinstance(seed, SCALARS):
+    if isinstance(seed, numbers.Number):  # NumPy's scalars are numbers, too
         if meta is None:
             raise GradArgError(f"{who}: a number needs an output whose shape is known; pass a Tensor")
         if level:
@@ -263,10 +264,10 @@ def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> 
         backend = device.backend_named(meta.device)
         return box(backend.full(meta.shape, seed, meta.dtype, meta.device))  # type: ignore[no-any-return]
     if isinstance(seed, Tensor):
-        if meta is not None and seed.device != _public_device(meta):
+        if meta is not None and seed.device != meta.device:
             raise GradArgError(
-                f"{who} is on {seed.device} and {whose} on {_public_device(meta)}; move the seed with "
-                f".to({str(_public_device(meta))!r})"
+                f"{who} is on {seed.device} and {whose} on {meta.device}; move the seed with "
+                f".to({str(meta.device)!r})"
             )
     elif _is_array(seed):
         here = "cpu" if meta is None else meta.device
@@ -274,10 +275,6 @@ def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> 
     else:
         raise TypeError(f"{who}: given {type(seed).__name__}, expected a Tensor, an array, a number or None")
     return seed if meta is None else _checked_seed(seed, meta, who, whose, level)
-
-
-def _public_device(meta: Meta) -> Any:
-    return meta.device
 
 
 def _checked_seed(seed: Tensor, meta: Meta, who: str, whose: str, level: _Level) -> Tensor:
@@ -327,15 +324,14 @@ def _enter(roots: list[tuple[Any, Tensor]], level: _Level, create_graph: bool) -
 
 def _leave(g: Any, level: _Level, create_graph: bool) -> Tensor:
     if not create_graph:
-        g = box(device.by_array[type(g)].settle(g, (g,)))
+        g = box(device.by_array[type(g)].settle(g, ()))
     if level:
         with enable_grad() if create_graph else no_grad():
             g = batching.leave_level(g, level=level.number, size=level.size)
     return g  # type: ignore[no-any-return]
 
 
-def _zeros(start: Tensor, level: _Level, create_graph: bool) -> Tensor:
+def _zeros(start: Tensor, create_graph: bool) -> Tensor:
     meta = meta_of(start.array)
-    shape = (level.size, *meta.shape) if level else meta.shape
-    zeros: Tensor = box(device.backend_named(meta.device).zeros(shape, meta.dtype, meta.device))
+    zeros: Tensor = box(device.backend_named(meta.device).zeros(*meta))
     return zeros.requires_grad_() if create_graph else zeros

@@ -77,6 +77,12 @@ def register_loader(name: str, load: Callable[[], Any]) -> None:
     _loaders[name] = load
 
 
+def known() -> dict[str, str]:
+    """The device names, and what answers to them."""
+    found = {name: f"loaded, {', '.join(t.__name__ for t in b.array_types[:1])}" for name, b in _by_name.items()}
+    return {**{name: "loaded when first used" for name in _loaders}, **found}
+
+
 def backend_named(device: Any) -> Any:
     """The back end of a device."""
     name = Device(device).type

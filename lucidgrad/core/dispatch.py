@@ -5,8 +5,10 @@ the kernel is called, and a node is made, with nothing resolved at call time but
 Whatever the template does not expect goes to `apply`, which takes any mixture.
 """
 
-import inspect
+import functools
 import linecache
+import operator
+import types
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +17,7 @@ from . import device
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .modes import state, switch, unusual
-from .primitive import Primitive, meta_of
+from .primitive import REQUIRED, Primitive, meta_of
 from .tape import Extras, Fork, Node, Output, ages
 
 SCALARS = (bool, int, float, complex)
@@ -38,10 +40,10 @@ def bind(**classes: type) -> None:
 
 
 # -- parts that both paths use -------------------------------------------------------------------
-def settle(y: Any, *arrays: Any) -> Any:
-    """Make a kernel's result an array of the dtype that promotion gives."""
+def settle(y: Any, arrays: Sequence[Any], promote: bool) -> Any:
+    """Make a kernel's result an array; if ``promote``, floats that integers became get the default dtype."""
     lead = next(a for a in arrays if type(a) in device.by_array)
-    return device.by_array[type(lead)].settle(y, arrays)
+    return device.by_array[type(lead)].settle(y, arrays if promote else ())
 
 
 def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
@@ -80,7 +82,12 @@ def history(x: Any) -> Any:
     base = alias.base
     now = base._node if base._alias is None else history(base)
     if now is not alias.seen and isinstance(now, (Node, Output)):
-        before = state.recording, state.fresh
+        if not alias.steps:
+            raise RuntimeError(
+                f"a tensor that {alias.barrier} shares memory with one that was modified in place since; "
+                f"take it again after the modification, or clone it before"
+            )
+        before = state.enabled, state.fresh
         switch(True, None)
         try:
             fresh = base
@@ -99,12 +106,10 @@ def node_of(x: Any) -> Any:
 
 def track_view(x: Any, out: Any, primitive: Primitive, keywords: dict[str, Any]) -> None:
     """If a result shares its input's memory, note from which base and how."""
-    backend = device.by_array[type(x.array)]
-    if state.fresh is not None or type(out.array) is not type(x.array):
-        return
-    if backend.storage(out.array) is not backend.storage(x.array):
-        return
-    out._alias = alias_of(x, ((primitive, keywords),))
+    if type(out.array) is type(x.array):
+        storage = device.by_array[type(x.array)].storage
+        if storage(out.array) is storage(x.array):
+            out._alias = alias_of(x, ((primitive, keywords),))
 
 
 def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alias | None:
@@ -112,7 +117,7 @@ def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alia
     if x._alias is INFERENCE:
         return INFERENCE
     if not state.recording:
-        barrier = barrier or "was made where gradients were switched off"
+        barrier = "is a view made in inference mode" if state.fresh else barrier or "is a view made under no_grad"
     if x._alias is None:
         return Alias(x, steps, x._node, barrier)
     parent = x._alias
@@ -122,35 +127,34 @@ def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alia
 # -- the generic path ----------------------------------------------------------------------------
 def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Run a primitive on raw arrays, batched ones and Python scalars in any mixture."""
-    kinds = {type(a): a for a in arrays if type(a) in device.by_array}
-    if len(kinds) > 1:
-        arrays = _meet(primitive, arrays, kinds)
-        kinds = {type(a): a for a in arrays if type(a) in device.by_array}
-    kind = max(kinds, key=lambda k: device.by_array[k].rank)
-    y = primitive.find_kernel(kind)(*arrays, **keywords)
-    return tuple(settle(part, *arrays) for part in y) if primitive.outputs else settle(y, *arrays)
+    homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
+    if len(homes) > 1:
+        arrays = _meet(primitive, arrays)
+        homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
+    lead = homes[max(homes, key=operator.attrgetter("rank"))]
+    y = primitive.find_kernel(type(lead))(*arrays, **keywords)
+    promote = primitive.dtype != "same" or any(type(a) in (float, complex) for a in arrays)
+    promote = promote and keywords.get("dtype") is None
+    return tuple(settle(part, arrays, promote) for part in y) if primitive.outputs else settle(y, arrays, promote)
 
 
-def _meet(primitive: Primitive, arrays: Sequence[Any], kinds: dict[type, Any]) -> list[Any]:
-    """Bring arrays of several types together: 0-d CPU values go to the others' device, else it's an error."""
-    plain = {k: a for k, a in kinds.items() if device.by_array[k].rank == 0}
-    if len(plain) < 2:
-        return list(arrays)
-    homes = {k: device.by_array[k] for k in plain}
-    target = next((b for a in arrays for b in [homes.get(type(a))] if b is not None and b.name != "cpu"), None)
-    met = []
-    for a in arrays:
-        home = homes.get(type(a))
-        if home is None or home is target:
-            met.append(a)
-        elif home.name == "cpu" and a.shape == ():
-            met.append(target.asarray(a))  # type: ignore[union-attr]
-        else:
-            names = sorted({str(b.device_of(plain[k])) for k, b in homes.items()})
-            raise DeviceError(
-                f"{primitive.name}: given tensors on {' and '.join(names)}, expected one device; "
-                f"move one with .to({names[0]!r})"
-            )
+def _meet(primitive: Primitive, arrays: Sequence[Any]) -> Sequence[Any]:
+    """Bring arrays of several back ends together: 0-d CPU values go to the others' device, else it's an error."""
+    homes = [device.by_array.get(type(a)) for a in arrays]
+    target = next((b for b in homes if b is not None and b.rank == 0 and b.name != "cpu"), None)
+    if target is None:
+        return arrays  # arrays of one device, some of them batched
+    met, places = [], set()
+    for a, home in zip(arrays, homes, strict=True):
+        movable = home is not None and home.name == "cpu" and a.shape == ()
+        met.append(target.asarray(a) if movable else a)
+        if home is not None and home.rank == 0 and not movable:
+            places.add(str(home.device_of(a)))
+    if len(places) > 1:
+        raise DeviceError(
+            f"{primitive.name}: given tensors on {' and '.join(sorted(places))}, expected one device; "
+            f"move one with .to({min(places)!r})"
+        )
     return met
 
 
@@ -187,7 +191,7 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
         cpu = device.backend_named("cpu")
         arrays = [a if a is None else cpu.asarray(a) for a in arrays]
     nodes = [node if state.recording else None for _, node in pairs]
-    tensor = next((value for value in args if isinstance(value, Box)), None)
+    tensor = args[0] if args and isinstance(args[0], Box) else None
     y = compute(primitive, arrays, keywords)
     if primitive.variadic:
         wanted = tuple(i for i, n in enumerate(nodes) if n is not None) if primitive.joint else ()
@@ -241,17 +245,17 @@ def _fork(
     tensor: Any,
 ) -> Any:
     outs = tuple(box(part) for part in y)
-    if wanted:
+    if wanted and outs:
         fork = record(primitive, y, arrays, nodes, wanted, keywords, Fork)
         fork.metas = tuple(map(meta_of, y))
         ends = [Output(fork, k) for k in range(len(y))]
         fork.outputs = tuple(map(weakref.ref, ends))
         for out, end in zip(outs, ends, strict=True):
             out._node, out._alias = end, None
-    if primitive.view and tensor is not None and state.fresh is None:
+    if primitive.view and tensor is not None:
         for out in outs:
             if type(out.array) is type(tensor.array):
-                out._alias = alias_of(tensor, (), f"is one of several outputs of {primitive.name}")
+                out._alias = alias_of(tensor, (), f"is one of several views that {primitive.name} returned")
     return outs
 
 
@@ -287,7 +291,7 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
         if unknown or len(extra) > len(primitive.positional):
             raise TypeError(f"{primitive.name}() got unexpected arguments {unknown or extra}")
         given = {**defaults, **given}
-        missing = [k for k, value in given.items() if value is inspect.Parameter.empty]
+        missing = [k for k, value in given.items() if value is REQUIRED]
         if missing:
             raise TypeError(f"{primitive.name}() misses the argument {missing[0]!r}")
         return apply(primitive, args, given)
@@ -307,36 +311,42 @@ class _Template:
         self.scalars = primitive.kind.broadcasts and len(self.xs) > 1
 
     def function(self, order: Sequence[str], strict: bool) -> Callable[..., Any]:
+        """The operator: it is written out and compiled when it is first called, so that imports stay quick."""
+        scope: dict[str, Any] = {}
+        op = types.FunctionType(_FIRST_CALL, scope, self.p.name)
+
+        def first_call(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+            p = self.p
+            subsets = [tuple(w) for w in _subsets(self.wanted) if w]
+            scope.update(_names, P=p, kernels=p.kernels, **{_recipe_name(w): p.recipe(w) for w in subsets})
+            code, torch_names = _compiled(self._source(order, strict))
+            op.__defaults__ = tuple(p.keywords[k] for k in p.positional if p.keywords[k] is not REQUIRED) or None
+            op.__defaults__ = (None,) * len(p.optional) + (op.__defaults__ or ()) or None
+            op.__kwdefaults__ = {k: p.keywords[k] for k in p.keywords if k not in p.positional and self._optional(k)}
+            op.__kwdefaults__ |= dict.fromkeys(torch_names, UNSET)
+            op.__code__ = code
+            return op(*args, **keywords)
+
+        scope["first_call"] = first_call
+        return op
+
+    def _source(self, order: Sequence[str], strict: bool) -> str:
         p = self.p
         spellings = [(torch, k) for k, torch in SPELLINGS.items() if k in p.keywords and torch not in p.keywords]
         head = [f"{x}=None" if x in p.optional else x for x in order] + ["/"]
-        head += [self._parameter(k) for k in p.positional]
-        head += ["*", *(self._parameter(k) for k in p.keywords if k not in p.positional)]
+        head += [f"{k}=None" if self._optional(k) else k for k in p.positional]
+        head += ["*", *(f"{k}=None" if self._optional(k) else k for k in p.keywords if k not in p.positional)]
         head += [f"{torch}=UNSET" for torch, _ in spellings]
         head = head[:-1] if head[-1] == "*" else head
         args = "".join(f"{x}, " for x in self.xs)
         self.fallback = f"return apply(P, ({args}), {self.keyword_dict}, {strict})"
-        subsets = [tuple(w) for w in _subsets(self.wanted) if w]
-        constants = [*map(_recipe_name, subsets), *(f"D_{k}" for k in self.p.keywords)]
-        lines = [f"def make({', '.join(['P', 'kernels', *constants])}):"]
-        lines.append(f"    def op({', '.join(head)}):")
+        lines = [f"def op({', '.join(head)}):"]
         for torch, k in spellings:
-            lines += [f"        if {torch} is not UNSET:", f"            {k} = {torch}"]
-        lines += ["        " + line for line in self._unwrap() + self._finish()]
-        lines.append("    return op")
-        source = "\n".join(lines) + "\n"
-        file = f"<operator {self.p.name}{'' if strict else ' ' + '/'.join(order)}>"
-        linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # shown in tracebacks
-        made: dict[str, Any] = {}
-        exec(compile(source, file, "exec"), _names, made)
-        recipes = map(self.p.recipe, subsets)
-        op = made["make"](self.p, self.p.kernels, *recipes, *self.p.keywords.values())
-        op.__name__ = op.__qualname__ = self.p.name
-        return op  # type: ignore[no-any-return]
+            lines += [f"    if {torch} is not UNSET:", f"        {k} = {torch}"]
+        return "\n".join([*lines, *("    " + line for line in self._unwrap() + self._finish())]) + "\n"
 
-    def _parameter(self, keyword: str) -> str:
-        required = self.p.keywords[keyword] is inspect.Parameter.empty and keyword not in SPELLINGS
-        return keyword if required else f"{keyword}=D_{keyword}"
+    def _optional(self, keyword: str) -> bool:
+        return self.p.keywords[keyword] is not REQUIRED or keyword in SPELLINGS
 
     def _take(self, i: int) -> list[str]:
         x = self.xs[i]
@@ -400,10 +410,9 @@ class _Template:
         arrays = ", ".join(f"a{i}" for i in range(len(self.xs)))
         lines = ["kind = type(lead)", "try:", "    kernel = kernels[kind]", "except KeyError:"]
         lines += ["    kernel = P.find_kernel(kind)", f"y = kernel({arrays}{self.call_keywords})"]
-        test = "type(y) is not kind"
-        if self.p.dtype in ("float", "real"):  # integers become floats: of the default dtype
-            test += " or y.dtype is not lead.dtype"
-        lines += [f"if {test}:", f"    y = settle(y, {arrays})"]
+        promote = self.p.dtype != "same" and ("dtype is None" if "dtype" in self.p.keywords else "True")
+        test = "type(y) is not kind" + (" or y.dtype is not lead.dtype" if promote else "")
+        lines += [f"if {test}:", f"    y = settle(y, ({arrays},), {promote})"]
         lines += ["out = Tensor()", "out.array = y"]
         if self.wanted:
             none = " and ".join(f"n{i} is None" for i in self.wanted)
@@ -454,6 +463,23 @@ class _Template:
 
     def _word(self, kind: str, at: Any) -> str:
         return {"y": "y", "x": f"a{at}", "meta": f"meta_of(a{at})", "kw": str(at)}[kind]
+
+
+def _first_call(*args: Any, **keywords: Any) -> Any:
+    return first_call(args, keywords)  # type: ignore[name-defined]  # noqa: F821  in the operator's own globals
+
+
+_FIRST_CALL = _first_call.__code__
+
+
+@functools.cache
+def _compiled(source: str) -> tuple[types.CodeType, list[str]]:
+    """Compile an operator; those that differ only in rules, kernels and defaults share the code."""
+    file = f"<operator {_compiled.cache_info().misses}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # shown in tracebacks
+    code = next(c for c in compile(source, file, "exec").co_consts if isinstance(c, types.CodeType))
+    torch_names = [name for name in SPELLINGS.values() if f"{name}=UNSET" in source]
+    return code, torch_names
 
 
 def _recipe_name(wanted: tuple[int, ...]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import device
-from .dispatch import box
+from .dispatch import box, complexes
 from .engine import Plan, Walk, fit, tape_namespace
 from .modes import state, switch
 from .primitive import ELEMENTWISE, LINEAR, Primitive, meta_of
@@ -90,14 +90,14 @@ def _transposed(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Se
                 array = boxed[i].array
                 ct = fit(tape_namespace, ct, (array.shape, array.dtype, ()))
                 if ct._node is not None:
-                    ends.append((ct._node, ts[i]))
+                    ends.append((ct._node, _conj(xp, ts[i])))  # walks speak of gradients, conjugates of cotangents
         plan = Plan([node for node, _ in ends], [seed._node for seed in seeds])
         walk = Walk(plan, create_graph=on_tape, retain_graph=on_tape)
         walk.run(ends)
     finally:
         switch(*before)
     parts = [
-        walk.arrived[seed._node] if seed._node in walk.arrived else xp.zeros_like(part)
+        _conj(xp, walk.arrived[seed._node]) if seed._node in walk.arrived else xp.zeros_like(part)
         for seed, part in zip(seeds, y if primitive.outputs else (y,), strict=True)
     ]
     return tuple(parts) if primitive.outputs else parts[0]
@@ -105,6 +105,11 @@ def _transposed(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Se
 
 def _zeros(array: Any) -> Any:
     return device.by_array[type(array)].xp.zeros_like(array)
+
+
+def _conj(xp: Any, t: Any) -> Any:
+    raw = t if type(t) in device.by_array else t.array
+    return xp.conj(t) if raw.dtype in complexes else t
 
 
 def _boxed(x: Any) -> Any:

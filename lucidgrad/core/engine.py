@@ -14,6 +14,7 @@ from typing import Any
 
 from . import device
 from .batching import sum_levels
+from .box import Box
 from .dispatch import box, complexes, place_of
 from .modes import enable_grad, state, switch
 from .primitive import registry
@@ -68,7 +69,7 @@ class Plan:
 
     def hooked_leaves(self) -> dict[Leaf, int]:
         """Leaves with hooks, and how many cotangents each awaits: they fire when the last one arrives."""
-        uses = {leaf: 0 for leaf in self._leaves if leaf.extras.tensor or leaf.extras.accumulated}
+        uses = {leaf: 0 for leaf in self._leaves if leaf.extras.hooked}
         if uses:
             for node in self.runs:
                 for parent in node.inputs:
@@ -122,10 +123,11 @@ def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
         ct = sum_levels(xp, ct, levels)
     if ct.shape != shape:
         ct = _unbroadcast(xp, ct, shape)
-    if ct.dtype != dtype:
-        if ct.dtype in complexes and dtype not in complexes:
+    own = _raw(ct).dtype
+    if own != dtype:
+        if own in complexes and dtype not in complexes:
             ct = xp.real(ct)
-        if ct.dtype != dtype:
+        if _raw(ct).dtype != dtype:
             ct = xp.astype(ct, dtype=dtype)
     return ct
 
@@ -163,11 +165,14 @@ class Walk:
 
     def run(self, seeds: Sequence[tuple[Any, Any]]) -> None:
         """Walk from the seeds, pairs of node and cotangent."""
-        before = state.recording, state.fresh
+        before = state.enabled, state.fresh
         with ExitStack() as contexts:
             for backend in set(device.by_array.values()):
                 contexts.enter_context(backend.quiet())
             switch(self.create_graph, None)
+            for node, _ in seeds:
+                if node in self.uses:
+                    self.uses[node] += 1
             try:
                 for node, g in seeds:
                     self.here = place_of(_raw(g))
@@ -216,7 +221,7 @@ class Walk:
                 if g is None:
                     continue
             recipe = node.recipe
-            if written and recipe.keeps_arrays:
+            if written:
                 check_saved(node)
             if create_graph:
                 saved = _as_tensors(node)
@@ -248,9 +253,7 @@ class Walk:
         if extras is not None and extras.place is not None:
             self._go(extras.place)
             self._wait(node, extras.place)
-        if type(node) is Fork:
-            g = self._fill(node, g)
-        elif extras is not None:
+        if extras is not None and type(node) is not Fork:
             g = self._hooked(extras, g)
         if plan.wanted is not None:
             if node in plan.wanted:
@@ -262,7 +265,9 @@ class Walk:
         if type(node) is Output:
             self._to_fork(node, g)
             return None
-        return self._prehooked(extras, g) if extras is not None and extras.pre else g
+        if extras is not None and extras.pre:
+            g = self._prehooked(extras, g)
+        return self._fill(node, g) if type(node) is Fork else g
 
     def _to_fork(self, node: Output, g: Any) -> None:
         fork = node.fork
@@ -312,16 +317,20 @@ class Walk:
         for place in self.callers.values():
             self._go(place)
         self._wait(leaf, None)
-        extras = leaf.extras
-        self.arrived[leaf] = self._hooked(extras, self.pending.pop(leaf))
-        if extras.accumulated and self.accumulate:
-            tensor = leaf.tensor()
-            if tensor is not None:
-                self.arrived[leaf] = self._conj(self.arrived[leaf])
-                accumulate(tensor, self.arrived, leaf, self.create_graph)
-                for hook in list(extras.accumulated.values()):
-                    hook(tensor)
-            del self.arrived[leaf]
+        extras, arrived = leaf.extras, self.arrived
+        arrived[leaf] = self._hooked(extras, self.pending.pop(leaf))
+        if self.accumulate:
+            if extras.pre:
+                arrived[leaf] = self._prehooked(extras, arrived[leaf])
+            if extras.accumulated or extras.post:  # these see .grad written
+                tensor = leaf.tensor()
+                if tensor is not None:
+                    arrived[leaf] = self._conj(arrived[leaf])
+                    accumulate(tensor, arrived, leaf, self.create_graph)
+                    for hook in list(extras.accumulated.values()):
+                        hook(tensor)
+                    self._posthooked(extras, [], self._conj(arrived[leaf]))
+                del arrived[leaf]
         if here is not None:
             self._go(here)
 
@@ -350,14 +359,15 @@ class Walk:
         if g is None:
             return None
         g = self._conj(g)
-        return g if self.create_graph else box(device.by_array[type(g)].settle(g, (g,)))
+        return g if self.create_graph else box(device.by_array[type(g)].settle(g, ()))
 
     def _take(self, given: Any, g: Any, who: str) -> Any:
         """What a hook returned in place of g."""
-        tensor_type = type(box(_raw(g)))
-        if not isinstance(given, tensor_type):
+        if not isinstance(given, Box):
             raise TypeError(f"{who} returned {type(given).__name__}, expected a Tensor or None")
-        if g is not None and (given.array.shape != _raw(g).shape or given.array.dtype != _raw(g).dtype):
+        if g is None:
+            raise RuntimeError(f"{who} returned a gradient where none arrived")
+        if (given.array.shape != _raw(g).shape or given.array.dtype != _raw(g).dtype):
             raise RuntimeError(
                 f"{who} changed the gradient from shape {tuple(_raw(g).shape)}, {_raw(g).dtype} "
                 f"to shape {tuple(given.array.shape)}, {given.array.dtype}; both must stay"
@@ -375,15 +385,12 @@ class Walk:
         return g
 
     def _prehooked(self, extras: Extras, g: Any) -> Any:
-        several = type(g) is tuple
+        several = type(g) in (tuple, list)
         for hook in list(extras.pre.values()):
             gs = g if several else (g,)
             given = hook(tuple(map(self._show, gs)))
             if given is not None:
-                given = given if isinstance(given, tuple) else (given,)
-                if len(given) != len(gs):
-                    raise RuntimeError(f"a prehook returned {len(given)} gradients, expected {len(gs)}")
-                taken = tuple(self._take(n, o, "a prehook") for n, o in zip(given, gs, strict=True))
+                taken = self._take_all(given, gs, "a prehook")
                 g = taken if several else taken[0]
         return g
 
@@ -392,13 +399,15 @@ class Walk:
         for hook in list(extras.post.values()):
             given = hook(tuple(map(self._show, cts)), outer)
             if given is not None:
-                given = given if isinstance(given, tuple) else (given,)
-                if len(given) != len(cts):
-                    raise RuntimeError(f"a hook returned {len(given)} gradients, expected {len(cts)}")
-                cts = [
-                    o if n is None else self._take(n, o, "a hook") for n, o in zip(given, cts, strict=True)
-                ]
+                cts = self._take_all(given, cts, "a hook")
         return cts
+
+    def _take_all(self, given: Any, gs: Sequence[Any], who: str) -> list[Any]:
+        if not isinstance(given, tuple):
+            raise TypeError(f"{who} of a node returned {type(given).__name__}, expected a tuple of gradients or None")
+        if len(given) != len(gs):
+            raise RuntimeError(f"{who} returned {len(given)} gradients, expected {len(gs)}")
+        return [None if n is None else self._take(n, o, who) for n, o in zip(given, gs, strict=True)]
 
 
 def _raw(g: Any) -> Any:
@@ -445,10 +454,10 @@ def accumulate(tensor: Any, found: dict[Any, Any], key: Any, create_graph: bool)
             return
         backend = device.by_array[type(g)]
         if old is None:
-            g = backend.settle(g, (g,))
+            g = backend.settle(g, ())
             tensor._grad = box(g if alone and backend.owns(g) else backend.copy(g))
         elif old._node is None and backend.writable(old.array) and old.array.dtype == g.dtype:
             old.array = operator.iadd(old.array, g)
             touch(old.array)
         else:
-            tensor._grad = box(backend.settle(old.array + g, (g,)))
+            tensor._grad = box(backend.settle(old.array + g, ()))

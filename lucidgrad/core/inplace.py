@@ -12,7 +12,7 @@ from .box import INFERENCE, Alias, Box
 from .dispatch import compute, history, node_of, record, unwrap
 from .modes import state
 from .primitive import LINEAR, Meta, Primitive, joint, primitive
-from .tape import GraphNode, Leaf, touch
+from .tape import GraphNode, Leaf, storage, touch
 
 
 # -- writing into a part -------------------------------------------------------------------------
@@ -110,21 +110,28 @@ def update(op: Any, x: Any, *others: Any, **keywords: Any) -> Any:
     arrays = [array for array, _ in pairs]
     nodes = [node if state.recording else None for _, node in pairs]
     wanted = tuple(i for i in step.differentiable if i < len(nodes) and nodes[i] is not None)
-    check_writable(x, name, bool(wanted) or (state.recording and node_of(x) is not None))
+    check_writable(x, name, bool(wanted) or state.recording and _has_history(x))
     keywords = {**step.keywords, **keywords}
     backend = device.by_array[type(x.array)]
     kept = list(arrays)
-    if wanted and ("x", 0) in step.recipe(wanted).items:
-        kept[0] = backend.copy(x.array)  # the rule wants the value from before
+    for kind, i in step.recipe(wanted).items if wanted else ():
+        if kind == "x" and type(arrays[i]) is type(x.array) and storage(arrays[i]) is storage(x.array):
+            kept[i] = backend.copy(arrays[i])  # the rule wants the value from before
     y = compute(step, arrays, keywords)
     _check_result(name, x.array, y)
     backend.write(x.array, ..., y)
     touch(x.array)
     if wanted:
         _rebase(x, record(step, x.array, kept, nodes, wanted, keywords))
-    elif state.recording and node_of(x) is not None:
+    elif state.recording and _has_history(x):
         _rebase(x, None)
     return x
+
+
+def _has_history(x: Any) -> bool:
+    """Whether x, or what it is a view of, is part of a graph."""
+    shared = x._alias is not None and x._alias is not INFERENCE and x._alias.base._node is not None
+    return shared or node_of(x) is not None
 
 
 def _check_result(name: str, old: Any, new: Any) -> None:
@@ -144,7 +151,7 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
     array, node = unwrap(key_step, value)
     if array is NotImplemented:
         array, node = device.by_array[type(x.array)].asarray(value), None
-    recording = state.recording and (node is not None or node_of(x) is not None)
+    recording = state.recording and (node is not None or _has_history(x))
     check_writable(x, name, recording)
     backend = device.by_array[type(x.array)]
     meta = Meta(x.array.shape, x.array.dtype, backend.device_of(x.array))

@@ -12,7 +12,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _State(threading.local):
-    recording = True
+    enabled = True  # what the user asked for
+    recording = True  # what follows: never in inference mode
     fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
 
 
@@ -23,10 +24,10 @@ state = _State()
 unusual: set[int] = set()
 
 
-def switch(recording: bool, fresh: Alias | None) -> None:
+def switch(enabled: bool, fresh: Alias | None) -> None:
     """Set the state of this thread."""
-    state.recording, state.fresh = recording, fresh
-    if recording and fresh is None:
+    state.enabled, state.recording, state.fresh = enabled, enabled and fresh is None, fresh
+    if state.recording:
         unusual.discard(threading.get_ident())
     else:
         unusual.add(threading.get_ident())
@@ -34,7 +35,7 @@ def switch(recording: bool, fresh: Alias | None) -> None:
 
 def is_grad_enabled() -> bool:
     """Whether operations of this thread are recorded."""
-    return state.recording
+    return state.enabled
 
 
 def is_inference_mode_enabled() -> bool:
@@ -44,6 +45,13 @@ def is_inference_mode_enabled() -> bool:
 
 class _Mode:
     """A context manager and decorator that sets the state of this thread and restores it."""
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Any:
+        made = super().__new__(cls)
+        if args and callable(args[0]):  # a decorator without parentheses
+            made.__init__()  # type: ignore[misc]
+            return made(args[0])
+        return made
 
     def __init__(self) -> None:
         self._before: list[tuple[bool, Alias | None]] = []
@@ -55,7 +63,7 @@ class _Mode:
         return type(self)()
 
     def __enter__(self) -> None:
-        self._before.append((state.recording, state.fresh))
+        self._before.append((state.enabled, state.fresh))
         switch(*self._target())
 
     def __exit__(self, *exc: object) -> None:
@@ -137,7 +145,7 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self._mode = bool(mode)
-        self._before.append((state.recording, state.fresh))
+        self._before.append((state.enabled, state.fresh))
         switch(self._mode, state.fresh)
 
     def _target(self) -> tuple[bool, Alias | None]:
@@ -179,14 +187,9 @@ class inference_mode(_Mode):
     True
     """
 
-    def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
+    def __init__(self, mode: bool = True) -> None:
         super().__init__()
         self._mode = mode
-
-    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
-        if callable(mode):  # used as a bare decorator: @inference_mode
-            return cls()(mode)
-        return super().__new__(cls)
 
     def _again(self) -> "_Mode":
         return inference_mode(self._mode)

@@ -11,6 +11,8 @@ from . import device
 P = ParamSpec("P")
 R = TypeVar("R")
 
+REQUIRED = inspect.Parameter.empty  # the default of metadata that must be given
+
 #: Every declared primitive by name: where rules, back ends and namespaces meet.
 registry: dict[str, "Primitive"] = {}
 
@@ -85,8 +87,8 @@ class Recipe:
         for item in self.primitive.needs(rule):
             place = f"s[{self.items.index(item)}]"
             words.append(f"{item[1]}={place}" if item[0] == "kw" else place)
-        source = f"lambda xp, g, s: rule({', '.join(['xp', 'g', *words])})"
-        return eval(source, {"rule": rule})  # the words come from the rule's own signature
+        source = f"lambda rule: lambda xp, g, s: rule({', '.join(['xp', 'g', *words])})"
+        return _compiled(source)(rule)  # type: ignore[no-any-return]
 
     def save(self, y: Any, arrays: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """What the node keeps, from the generic path (the compiled operators write it out)."""
@@ -104,6 +106,12 @@ class Recipe:
         return tuple(map(meta_of, arrays)) if kind == "metas" else keywords[at]
 
 
+@functools.cache
+def _compiled(source: str) -> Any:
+    """Evaluate an expression made of parameter names; many rules share one."""
+    return eval(source, {})
+
+
 class Primitive:
     """A declared primitive. ``op`` is the function that users call, compiled by `dispatch`."""
 
@@ -118,20 +126,26 @@ class Primitive:
         outputs: bool,
         dtype: str,
     ) -> None:
-        parameters = list(inspect.signature(program).parameters.values())
-        if not parameters or parameters[0].name != "xp":
-            raise TypeError(f"primitive {program.__name__}: the program's first parameter must be xp")
+        code, defaults = program.__code__, program.__defaults__ or ()  # inspect.signature costs an import its time
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        given = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
+        given.update(program.__kwdefaults__ or {})
+        arrays, metadata = names[: code.co_posonlyargcount], names[code.co_posonlyargcount :]
+        self.variadic = bool(code.co_flags & inspect.CO_VARARGS)
+        if self.variadic:  # def op(xp, *xs, axis): no slash, so xp counts among the metadata
+            arrays, metadata = ("xp", code.co_varnames[len(names)]), metadata[1:] if names[:1] == ("xp",) else metadata
+        if arrays[:1] != ("xp",) or len(arrays) < 2 or code.co_flags & inspect.CO_VARKEYWORDS:
+            raise TypeError(
+                f"primitive {program.__name__}: the program's first parameter is xp, arrays follow as positional-only, "
+                f"metadata as named keywords"
+            )
         self.name = program.__name__
         self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
         self.view, self.outputs, self.dtype = view, outputs, dtype
-        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        self.arrays = tuple(p.name for p in parameters[1:] if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL))
-        self.optional = {p.name: p.default for p in parameters[1:] if p.name in self.arrays and p.default is not p.empty}
-        metadata = [p for p in parameters[1:] if p.name not in self.arrays]
-        self.keywords = {p.name: p.default for p in metadata}
-        self.positional = tuple(p.name for p in metadata if p.kind is p.POSITIONAL_OR_KEYWORD)
-        if not self.arrays or any(p.kind is p.VAR_KEYWORD for p in metadata):
-            raise TypeError(f"primitive {self.name}: arrays are positional-only, metadata named keywords")
+        self.arrays = arrays[1:]
+        self.optional = {name for name in self.arrays if name in given}
+        self.keywords = {name: given.get(name, REQUIRED) for name in metadata}
+        self.positional = tuple(name for name in metadata if name in names[: code.co_argcount])
         self.joint: Callable[..., Any] | None = None
         self.rules: tuple[Any, ...] = ()
         if isinstance(vjp, joint):
@@ -157,7 +171,8 @@ class Primitive:
 
     def _read(self, rule: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
         """A rule's parameter names are its save-list."""
-        names = list(inspect.signature(rule).parameters)
+        code = rule.__code__
+        names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         if names[:2] != ["xp", "g"]:
             raise TypeError(f"primitive {self.name}: a rule's first parameters are xp, g; here {names}")
         return tuple(self._item(name) for name in names[2:])
@@ -180,6 +195,19 @@ class Primitive:
     def needs(self, rule: Any) -> tuple[tuple[str, Any], ...]:
         """What one rule keeps."""
         return self._needs[rule]
+
+    def signature(self) -> inspect.Signature:
+        """The public signature: the program's without xp."""
+        parameter, notes = inspect.Parameter, self.program.__annotations__
+        array_kind = parameter.VAR_POSITIONAL if self.variadic else parameter.POSITIONAL_ONLY
+        found = [
+            parameter(x, array_kind, default=None if x in self.optional else REQUIRED, annotation=notes.get(x, REQUIRED))
+            for x in self.arrays
+        ]
+        for k, default in self.keywords.items():
+            kind = parameter.POSITIONAL_OR_KEYWORD if k in self.positional else parameter.KEYWORD_ONLY
+            found.append(parameter(k, kind, default=default, annotation=notes.get(k, REQUIRED)))
+        return inspect.Signature(found, __validate_parameters__=False)
 
     def find_kernel(self, array_type: type) -> Callable[..., Any]:
         """The function that computes this primitive on arrays of a type."""
@@ -240,6 +268,7 @@ def primitive(
         made.op = compile_op(made)
         functools.update_wrapper(made.op, program, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         del made.op.__wrapped__  # type: ignore[attr-defined]  # its signature has xp, ours has not
+        made.op.__signature__ = made.signature()  # type: ignore[attr-defined]
         made.op.primitive = made  # type: ignore[attr-defined]
         registry[made.name] = made
         return made.op

@@ -55,14 +55,12 @@ def check_saved(node: "Node") -> None:
     """Raise if a value that the node keeps was written in place since."""
     primitive = node.recipe.primitive
     for (kind, at), value in zip(node.recipe.items, node.saved, strict=True):
-        if kind not in ("y", "x", "xs"):
-            continue
-        for array in value if isinstance(value, tuple) else (value,):
-            if type(array) not in device.by_array:  # a Python scalar
+        for array in value if type(value) is tuple else (value,):
+            if type(array) not in device.by_array:
                 continue
             mark = written.get(id(storage(array)))
             if mark is not None and mark.age < node.age:
-                what = "its output" if kind == "y" else f"its input {primitive.arrays[at or 0]}"
+                what = {"y": "its output", "kw": f"its {at}"}.get(kind) or f"its input {primitive.arrays[at or 0]}"
                 raise RuntimeError(
                     f"backward through {primitive.name}: a value it keeps ({what}, shape {tuple(array.shape)}, "
                     f"dtype {array.dtype}) was modified by an in-place operation (now at version {mark.count}); "
@@ -108,6 +106,10 @@ class Extras:
         self.retain: weakref.ref[Any] | None = None
         self.meta: Meta | None = None
         self.metadata: dict[Any, Any] | None = None
+
+    @property
+    def hooked(self) -> bool:
+        return bool(self.tensor or self.pre or self.post or self.accumulated)
 
     def add(self, purpose: str, hook: Callable[..., Any]) -> Handle:
         if getattr(self, purpose) is _NO_HOOKS:
@@ -237,6 +239,11 @@ class Leaf(GraphNode):
 
     def name(self) -> str:
         return "AccumulateGrad"
+
+    @property
+    def variable(self) -> Any:
+        """The tensor, or None if it is gone."""
+        return self.tensor()
 
 
 def edge_of(node: Any) -> tuple[Any, int]:

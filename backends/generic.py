@@ -1,0 +1,213 @@
+"""Any library of the Array API standard as a back end, with the standard's functions and nothing else.
+
+Where a primitive has no function in the standard, its program runs. The first library served this way
+is array-api-strict, as device ``"strict"``: it refuses all that the standard does not promise, so a rule that
+runs there runs everywhere.
+"""
+
+import contextlib
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lucidgrad.backends.protocol import STANDARD, Backend
+from lucidgrad.core import device, dtype as dtypes
+from lucidgrad.core.dispatch import complexes, floats
+from lucidgrad.core.primitive import ELEMENTWISE, Primitive
+
+
+class Generic(Backend):
+    """A namespace, the array types that belong to it, and the device name that tensors on it show.
+
+    Tensors show the canonical dtypes; the library's own stay below this class.
+
+    Parameters
+    ----------
+    name
+        The device name.
+    library
+        A namespace of the standard, as `array_api_compat.array_namespace` gives it.
+    array_types
+        The exact types of its arrays.
+    """
+
+    def __init__(self, name: str, library: Any, array_types: tuple[type, ...]) -> None:
+        super().__init__()
+        self.name, self.library, self.array_types = name, library, array_types
+        self._native = {key: getattr(library, key) for key in dtypes.known() if hasattr(library, key)}
+        self._canonical = {native: dtypes.named(key) for key, native in self._native.items()}
+        floats.update(native for key, native in self._native.items() if "float" in key or "complex" in key)
+        complexes.update(native for key, native in self._native.items() if "complex" in key)
+        self.kernels.update(_kernels(self, library))
+
+    @classmethod
+    def of(cls, name: str, array: Any) -> "Generic":
+        """The back end of an array's library."""
+        import array_api_compat
+
+        return cls(name, array_api_compat.array_namespace(array), (type(array),))
+
+    # -- dtypes
+    def native(self, dtype: Any) -> Any:
+        """The library's dtype for a canonical one."""
+        if dtype is None or type(dtype) in {type(own) for own in self._canonical}:
+            return dtype
+        for key, known in dtypes.known().items():
+            if known == dtype and key in self._native:
+                return self._native[key]
+        raise TypeError(f"dtype {dtype} is not known on device {self.name!r}")
+
+    def dtype_of(self, array: Any) -> Any:
+        return self._canonical[array.dtype]
+
+    def kernel(self, primitive: Primitive) -> Callable[..., Any]:
+        """Integers become floats here, before the call: the standard's functions do not take them.
+
+        Python numbers become arrays where a program runs: it may use them where only arrays can stand.
+        """
+        run = super().kernel(primitive)
+        always = primitive.dtype == "float"
+        program = primitive.kind is ELEMENTWISE and primitive.name not in {*self.kernels, *STANDARD}
+
+        def promoted(*arrays: Any, **keywords: Any) -> Any:
+            own = [a for a in arrays if type(a) in self.array_types]
+            if not any(a.dtype in floats for a in own):
+                scalars = {type(a) for a in arrays if type(a) in (float, complex)}
+                if scalars or always:
+                    to = dtypes.default_complex_dtype() if complex in scalars else dtypes.get_default_dtype()
+                    arrays = tuple(self.kernels["astype"](a, to) if type(a) in self.array_types else a for a in arrays)
+            if program and len(own) < len(arrays):
+                arrays = tuple(self._array_of(a, own[0]) if type(a) in (int, float) else a for a in arrays)
+            return run(*arrays, **keywords)
+
+        return promoted
+
+    def _array_of(self, number: float, like: Any) -> Any:
+        return self.library.full((), number, dtype=like.dtype if like.dtype in floats else None)
+
+    # -- making arrays
+    def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+        return self.library.zeros(tuple(shape), dtype=self.native(dtype))
+
+    def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
+        return self.library.full(tuple(shape), value, dtype=self.native(dtype))
+
+    def create(self, name: str, where: Any, *args: Any, dtype: Any, **options: Any) -> Any:
+        return getattr(self.library, name)(*args, dtype=self.native(dtype), **options)
+
+    def asarray(self, value: Any, dtype: Any = None, where: Any = None, copy: bool | None = None) -> Any:
+        if type(value) in self.array_types:
+            return self.library.asarray(value, dtype=self.native(dtype), copy=copy)
+        host = device.backend_named("cpu").asarray(value, dtype=dtype)
+        return self.library.asarray(host, copy=copy)
+
+    def to_numpy(self, array: Any) -> Any:
+        return np.from_dlpack(array)
+
+    def format(self, array: Any) -> str:
+        return np.array2string(self.to_numpy(array), separator=", ", prefix="tensor(")
+
+
+class Strict(Generic):
+    """array-api-strict: NumPy behind a wall. Its arrays' memory is NumPy's, so views can be told."""
+
+    def storage(self, array: Any) -> Any:
+        base = array._array.base
+        return base if type(base) is np.ndarray else array._array
+
+    def owns(self, array: Any) -> bool:
+        return bool(array._array.flags.owndata)
+
+    def writable(self, array: Any) -> bool:
+        return bool(array._array.flags.writeable)
+
+    def to_numpy(self, array: Any) -> Any:
+        return np.asarray(array)
+
+    def quiet(self) -> contextlib.AbstractContextManager[Any]:
+        return np.errstate(all="ignore")
+
+
+def load_strict() -> None:
+    """Register array-api-strict as device ``"strict"``."""
+    try:
+        import array_api_strict
+    except ImportError as error:
+        raise device.DeviceError("device 'strict' needs the package array-api-strict: pip install array-api-strict") from error
+    # Its dtypes have NumPy's hashes, so looking one up among both meets this warning.
+    warnings.filterwarnings("ignore", message="You are comparing a array_api_strict dtype")
+    device.register(Strict("strict", array_api_strict, (type(array_api_strict.zeros(())),)))
+
+
+# -- functions whose calls differ between the primitives and the standard ----------------------------
+def _ints(sizes: Any) -> tuple[int, ...]:
+    return tuple(operator.index(n) for n in sizes) if isinstance(sizes, (tuple, list)) else (operator.index(sizes),)
+
+
+def _axes(axis: Any) -> Any:
+    return tuple(axis) if isinstance(axis, list) else axis
+
+
+def _kernels(backend: Generic, library: Any) -> dict[str, Callable[..., Any]]:
+    """Kernels by primitive name: they take the primitives' keywords and call the library as the standard says."""
+    native = backend.native
+
+    def with_dtype(name: str) -> Callable[..., Any]:
+        function = getattr(library, name)
+
+        def kernel(*arrays: Any, dtype: Any = None, **keywords: Any) -> Any:
+            if dtype is not None:
+                keywords["dtype"] = native(dtype)
+            return function(*arrays, **keywords)
+
+        return kernel
+
+    def reduction(name: str) -> Callable[..., Any]:
+        function = with_dtype(name)
+
+        def kernel(x: Any, /, *, axis: Any = None, **keywords: Any) -> Any:
+            return function(x, axis=_axes(axis), **keywords)
+
+        return kernel
+
+    def astype(x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
+        return library.astype(x, native(dtype), copy=copy)
+
+    def isdtype(dtype: Any, kind: Any) -> bool:
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        return bool(library.isdtype(native(dtype), tuple(k if isinstance(k, str) else native(k) for k in kinds)))
+
+    def result_type(*given: Any) -> Any:
+        return library.result_type(*(g if type(g) in (*backend.array_types, bool, int, float, complex) else native(g) for g in given))
+
+    def concat(*xs: Any, axis: int | None = 0) -> Any:
+        return library.concat(xs, axis=axis)
+
+    def stack(*xs: Any, axis: int = 0) -> Any:
+        return library.stack(xs, axis=axis)
+
+    table: dict[str, Callable[..., Any]] = {
+        "astype": astype,
+        "isdtype": isdtype,
+        "result_type": result_type,
+        "concat": concat,
+        "stack": stack,
+        "finfo": lambda of: library.finfo(of if type(of) in backend.array_types else native(of)),
+        "iinfo": lambda of: library.iinfo(of if type(of) in backend.array_types else native(of)),
+        "reshape": lambda x, /, *, shape, copy=None: library.reshape(x, _ints(shape), copy=copy),
+        "broadcast_to": lambda x, /, *, shape: library.broadcast_to(x, _ints(shape)),
+        "permute_dims": lambda x, /, *, axes: library.permute_dims(x, _ints(axes)),
+        "moveaxis": lambda x, /, *, source, destination: library.moveaxis(x, _axes(source), _axes(destination)),
+        "matrix_transpose": library.matrix_transpose,
+        "real": lambda x, /: library.real(x) if x.dtype in complexes else x,
+        "imag": lambda x, /: library.imag(x) if x.dtype in complexes else library.zeros_like(x),
+        "conj": lambda x, /: library.conj(x) if x.dtype in complexes else x,
+    }
+    table.update({name: with_dtype(name) for name in ("zeros_like", "ones_like", "full_like", "empty_like")})
+    table.update({name: reduction(name) for name in ("sum", "prod", "max", "min", "all", "any")})
+    table.update({name: with_dtype(name) for name in ("cumulative_sum", "cumulative_prod")})
+    return table
+

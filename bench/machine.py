@@ -1,0 +1,52 @@
+"""The machine: threads are pinned here, before anything imports NumPy, and described for the record."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import sys
+from pathlib import Path
+
+POOLS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
+
+
+def pin_threads(count: int) -> None:
+    """Give every thread pool ``count`` threads. Pools read this once, when their library is loaded."""
+    if "numpy" in sys.modules:
+        raise RuntimeError(
+            "pin_threads came after `import numpy`, whose BLAS has started its threads already"
+        )
+    for pool in POOLS:
+        name = f"{pool}_NUM_THREADS" if "_" not in pool else f"{pool}_THREADS"
+        os.environ[name] = str(count)
+    os.environ["NPROC"] = str(count)  # the pool of XLA's CPU client
+    if count == 1:
+        os.environ["XLA_FLAGS"] = (
+            f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+        )
+
+
+def threads() -> int:
+    """The number of threads that was pinned."""
+    return int(os.environ["OMP_NUM_THREADS"])
+
+
+def describe() -> dict[str, object]:
+    """What a reader needs in order to judge the figures."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "threads": threads(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or "unknown"

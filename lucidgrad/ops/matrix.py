@@ -1,0 +1,206 @@
+"""Functions of square matrices, which are the last two axes; the axes before them are batches."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lucidgrad.core.batching import align, run
+from lucidgrad.core.primitive import MATRIX, joint, primitive
+
+from .diagonals import diagonal, diagonal_put
+from .elementwise import ones_like
+from .linalg import matmul
+from .reduction import is_complex
+
+
+# -- inverses and equations ----------------------------------------------------------------------
+def _inv_vjp(xp: Any, g: Any, y: Any) -> Any:
+    turned = xp.matrix_transpose(y)
+    return -xp.matmul(xp.matmul(turned, g), turned)
+
+
+@primitive(MATRIX, vjp=_inv_vjp, dtype="float")
+def inv(xp: Any, x: Any, /) -> Any:
+    """Inverse matrices.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[2.0, 0.0], [0.0, 4.0]], requires_grad=True)
+    >>> lg.linalg.inv(x).sum().backward()
+    >>> x.grad.tolist()
+    [[-0.25, -0.125], [-0.125, -0.0625]]
+    """
+    return xp.linalg.inv(x)
+
+
+def _solve_vjp(xp: Any, g: Any, y: Any, x1: Any) -> Any:
+    """``x1ᵀ t = g``; t is the cotangent of the right side, ``-t yᵀ`` that of the matrix."""
+    vector = y.ndim < x1.ndim
+    if vector:
+        g, y = xp.expand_dims(g, axis=-1), xp.expand_dims(y, axis=-1)
+    t = xp.solve(xp.matrix_transpose(x1), g)
+    first = -xp.matmul(t, xp.matrix_transpose(y))
+    return first, xp.squeeze(t, axis=-1) if vector else t
+
+
+def _solve_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    x1, x2 = values
+    if not batched[1]:
+        return call(x1, x2) if x2.ndim == 1 else call(*align(values, batched))
+    vector = x2.ndim == 2
+    x2 = run("expand_dims", x2, axis=-1) if vector else x2
+    if x1.ndim == 2 and not batched[0] and x2.ndim == 3:  # the right sides are columns of one equation
+        size, rows, columns = x2.shape
+        x2 = run("reshape", run("permute_dims", x2, axes=(1, 0, 2)), shape=(rows, size * columns))
+        y = run("reshape", call(x1, x2), shape=(rows, size, columns))
+        y = run("permute_dims", y, axes=(1, 0, 2))
+    else:
+        y = call(*align((x1, x2), batched))
+    return run("squeeze", y, axis=-1) if vector else y
+
+
+@primitive(MATRIX, vjp=joint(_solve_vjp), batch=_solve_batch, dtype="float")
+def solve(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Solutions of ``x1 @ y = x2``, where x2 is a vector or has matrices in its last two axes.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> b = lg.ones(2, requires_grad=True)
+    >>> lg.linalg.solve(lg.asarray([[2.0, 0.0], [0.0, 4.0]]), b).sum().backward()
+    >>> b.grad.tolist()
+    [0.5, 0.25]
+    """
+    return xp.linalg.solve(x1, x2)
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    """Products of a matrix with itself, n factors; with n negative, of its inverse.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[2.0, 0.0], [0.0, 3.0]], requires_grad=True)
+    >>> lg.linalg.trace(lg.linalg.matrix_power(x, 3)).backward()
+    >>> x.grad.tolist()
+    [[12.0, 0.0], [0.0, 27.0]]
+    """
+    x, n = (inv(x), -n) if n < 0 else (x, n)
+    if n == 0:
+        ones = diagonal(ones_like(x), axis1=-2, axis2=-1)
+        return diagonal_put(ones, offset=0, axis1=-2, axis2=-1, shape=tuple(x.shape))
+    y = None
+    while True:  # squares of squares
+        n, odd = divmod(n, 2)
+        if odd:
+            y = x if y is None else matmul(y, x)
+        if n == 0:
+            return y
+        x = matmul(x, x)
+
+
+# -- determinants --------------------------------------------------------------------------------
+def _scaled(xp: Any, scale: Any, matrices: Any) -> Any:
+    """Every matrix times its number."""
+    return xp.reshape(scale, shape=(*scale.shape, 1, 1)) * matrices
+
+
+def _cofactor_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
+    """The second derivative of a determinant, from ``y = det(x) x⁻ᵀ``."""
+    turned = xp.matrix_transpose(xp.inv(x))
+    scale = xp.sum(g * y, axis=(-2, -1), keepdims=True)
+    return scale * turned - xp.matmul(xp.matmul(y, xp.matrix_transpose(g)), turned)
+
+
+@primitive(MATRIX, vjp=_cofactor_vjp, dtype="float")
+def cofactor(xp: Any, x: Any, /) -> Any:
+    """The gradient of the determinant, also of singular matrices (whose own gradient is not defined here).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ops.matrix.cofactor(lg.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[4.0, -3.0], [-2.0, 1.0]]
+    """
+    u, s, vh = xp.linalg.svd(x)
+    n = x.shape[-1]
+    spread = xp.broadcast_to(xp.expand_dims(s, axis=-2), shape=(*s.shape, n))
+    others = xp.where(xp.eye(n, dtype=xp.bool), xp.ones_like(spread), spread)
+    products = xp.expand_dims(xp.prod(others, axis=-1), axis=-2)
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
+    if is_complex(x.dtype):
+        u, vh = xp.conj(u), xp.conj(vh)
+    return _scaled(xp, phase, xp.matmul(u * products, vh))
+
+
+@primitive(MATRIX, vjp=lambda xp, g, x: _scaled(xp, g, xp.cofactor(x)), dtype="float")
+def det(xp: Any, x: Any, /) -> Any:
+    """Determinants. The gradient exists for singular matrices too; the second one needs regular ones.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> lg.linalg.det(x).backward()
+    >>> x.grad.tolist()
+    [[4.0, -3.0], [-2.0, 1.0]]
+    """
+    return xp.linalg.det(x)
+
+
+def _slogdet_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
+    """The logarithm's real part is one output, its imaginary part turns the sign."""
+    scale = g[1]
+    if is_complex(x.dtype):
+        scale = scale + 1j * xp.imag(g[0] * y[0])
+    return _scaled(xp, scale, xp.matrix_transpose(xp.inv(x)))
+
+
+@primitive(MATRIX, vjp=_slogdet_vjp, outputs=True, dtype="real")
+def slogdet(xp: Any, x: Any, /) -> Any:
+    """Determinants as a sign (a number of modulus 1) and the logarithm of the modulus.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[1.0, 1.0], [2.0, 4.0]], requires_grad=True)
+    >>> sign, logabsdet = lg.linalg.slogdet(x)
+    >>> logabsdet.backward()
+    >>> x.grad.tolist()
+    [[2.0, -1.0], [-0.5, 0.5]]
+    """
+    return tuple(xp.linalg.slogdet(x))
+
+
+# -- Cholesky ------------------------------------------------------------------------------------
+def _adjoint(xp: Any, x: Any) -> Any:
+    x = xp.matrix_transpose(x)
+    return xp.conj(x) if is_complex(x.dtype) else x
+
+
+def _cholesky_vjp(xp: Any, g: Any, y: Any, *, upper: bool) -> Any:
+    """The Hermitian part of ``L⁻ᵀ Φ(Lᵀ g) L̄⁻¹``; Φ takes the lower triangle and half of the diagonal."""
+    if upper:
+        g, y = _adjoint(xp, g), _adjoint(xp, y)
+    p = xp.matmul(xp.matrix_transpose(y), g)
+    p = xp.tril(p, k=0) + xp.tril(p, k=-1)
+    p = (p + _adjoint(xp, p)) * 0.25
+    left = xp.solve(xp.matrix_transpose(y), p)
+    return xp.matrix_transpose(xp.solve(_adjoint(xp, y), xp.matrix_transpose(left)))
+
+
+@primitive(MATRIX, vjp=_cholesky_vjp, dtype="float")
+def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
+    """The lower triangle L with ``x = L Lᴴ`` of positive definite matrices; upper: its adjoint.
+
+    The gradient is Hermitian: x counts as a Hermitian matrix, whichever triangle is read.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[4.0, 0.0], [0.0, 16.0]], requires_grad=True)
+    >>> lg.linalg.cholesky(x).sum().backward()
+    >>> x.grad.tolist()
+    [[0.25, 0.125], [0.125, 0.125]]
+    """
+    return xp.linalg.cholesky(x, upper=upper)

@@ -1,0 +1,257 @@
+"""Modulus, sign, rounding, and the parts of complex numbers.
+
+Rules are plain transposes: a cotangent ``c`` stands for the change ``Re(c * dx)``, so the rules of real
+and complex inputs can be read off the differential. What isn't holomorphic has a forward rule of its own.
+"""
+
+from typing import Any
+
+from lucidgrad.core.dispatch import complexes
+from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, primitive
+
+__all__ = [
+    "abs", "angle", "ceil", "conj", "copysign", "floor", "heaviside", "imag", "nextafter", "real",
+    "round", "sgn", "sign", "trunc",
+]  # fmt: skip
+
+
+def itself(call: Any, values: Any, batched: Any, keywords: dict[str, Any]) -> Any:
+    """Batching for linear primitives that act on each element."""
+    return call(*values, **keywords)
+
+
+# -- parts of complex numbers --------------------------------------------------------------------
+@primitive(LINEAR, vjp=lambda xp, g: g, batch=itself, view=True, dtype="real")
+def real(xp: Any, x: Any, /) -> Any:
+    """Real part.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0 + 2.0j], requires_grad=True)
+    >>> lg.real(x * x).sum().backward()
+    >>> x.grad.tolist()
+    [(2-4j)]
+    """
+    return xp.real(x)
+
+
+def _imag_vjp(xp: Any, g: Any, x_meta: Any) -> Any:
+    return xp.astype(g, dtype=x_meta.dtype) * -1j if x_meta.dtype in complexes else xp.zeros_like(g)
+
+
+@primitive(LINEAR, vjp=_imag_vjp, batch=itself, view=True, dtype="real")
+def imag(xp: Any, x: Any, /) -> Any:
+    """Imaginary part.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0 + 2.0j], requires_grad=True)
+    >>> lg.imag(x * x).sum().backward()
+    >>> x.grad.tolist()
+    [(4+2j)]
+    """
+    return xp.imag(x)
+
+
+@primitive(LINEAR, vjp=lambda xp, g: xp.conj(g), batch=itself)
+def conj(xp: Any, x: Any, /) -> Any:
+    """Complex conjugate.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0 + 2.0j], requires_grad=True)
+    >>> lg.real(x * lg.conj(x)).sum().backward()
+    >>> x.grad.tolist()
+    [(2+4j)]
+    """
+    return xp.conj(x)
+
+
+def _angle_vjp(xp: Any, g: Any, x: Any) -> Any:
+    if x.dtype not in complexes:
+        return xp.zeros_like(g)
+    return xp.where(x == 0, 0, xp.unscale(xp.astype(g, dtype=x.dtype) * -1j, x))
+
+
+def _angle_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    (x,), (t,) = xs, ts
+    return xp.imag(xp.where(x == 0, 0, xp.unscale(t, x))) if x.dtype in complexes else xp.zeros_like(y)
+
+
+@primitive(ELEMENTWISE, vjp=_angle_vjp, jvp=_angle_jvp, dtype="real")
+def angle(xp: Any, x: Any, /) -> Any:
+    """Angle of a complex number with the positive real axis; its derivative at zero is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0 + 1.0j], requires_grad=True)
+    >>> lg.angle(x).sum().backward()
+    >>> x.grad.tolist()
+    [(-0.5+0.5j)]
+    """
+    if x.dtype in complexes:
+        return xp.atan2(xp.imag(x), xp.real(x))
+    return xp.atan2(xp.zeros_like(x), x)
+
+
+# -- modulus and sign ----------------------------------------------------------------------------
+def _abs_vjp(xp: Any, g: Any, x: Any) -> Any:
+    return g * (xp.conj(xp.sign(x)) if x.dtype in complexes else xp.sign(x))
+
+
+def _abs_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    t = _abs_vjp(xp, ts[0], xs[0])
+    return xp.real(t) if t.dtype in complexes else t
+
+
+@primitive(ELEMENTWISE, vjp=_abs_vjp, jvp=_abs_jvp, dtype="real")
+def abs(xp: Any, x: Any, /) -> Any:
+    """Absolute value; its derivative at zero is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([-2.0, 0.0, 3.0], requires_grad=True)
+    >>> lg.abs(x).sum().backward()
+    >>> x.grad.tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    return xp.abs(x)
+
+
+def _sign_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
+    if x.dtype not in complexes:
+        return xp.zeros_like(g)
+    return xp.where(x == 0, 0, xp.unscale(g - xp.real(g * y) * xp.conj(y), xp.abs(x)))
+
+
+def _sign_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    (x,), (t,) = xs, ts
+    if x.dtype not in complexes:
+        return xp.zeros_like(t)
+    return xp.where(x == 0, 0, xp.unscale(t - xp.real(xp.conj(y) * t) * y, xp.abs(x)))
+
+
+@primitive(ELEMENTWISE, vjp=_sign_vjp, jvp=_sign_jvp)
+def sign(xp: Any, x: Any, /) -> Any:
+    """Sign: -1, 0 or 1, and ``x / abs(x)`` of a complex number; its derivative at zero is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0 + 0.0j], requires_grad=True)
+    >>> lg.imag(lg.sign(x)).sum().backward()
+    >>> x.grad.tolist()
+    [0.5j]
+    """
+    return xp.sign(x)
+
+
+sgn = sign
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(lambda xp, g, y, x1: g * (xp.sign(x1) * xp.sign(y)), lambda xp, g: xp.zeros_like(g)),
+    dtype="float",
+)
+def copysign(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """``abs(x1)`` with the sign of ``x2``; its derivative where ``x1`` is zero is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0, -3.0], requires_grad=True)
+    >>> lg.copysign(x, -1.0).sum().backward()
+    >>> x.grad.tolist()
+    [-1.0, 1.0]
+    """
+    return xp.copysign(x1, x2)
+
+
+# -- rounding and steps --------------------------------------------------------------------------
+def _zero(xp: Any, g: Any) -> Any:
+    """The rule of step functions: flat wherever they have a derivative."""
+    return xp.zeros_like(g)
+
+
+@primitive(ELEMENTWISE, vjp=_zero)
+def ceil(xp: Any, x: Any, /) -> Any:
+    """The least integer not below; its derivative is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ceil(lg.tensor([1.5, -1.5])).tolist()
+    [2.0, -1.0]
+    """
+    return xp.ceil(x)
+
+
+@primitive(ELEMENTWISE, vjp=_zero)
+def floor(xp: Any, x: Any, /) -> Any:
+    """The greatest integer not above; its derivative is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.floor(lg.tensor([1.5, -1.5])).tolist()
+    [1.0, -2.0]
+    """
+    return xp.floor(x)
+
+
+@primitive(ELEMENTWISE, vjp=_zero)
+def trunc(xp: Any, x: Any, /) -> Any:
+    """The integer part, towards zero; its derivative is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.trunc(lg.tensor([1.5, -1.5])).tolist()
+    [1.0, -1.0]
+    """
+    return xp.trunc(x)
+
+
+@primitive(ELEMENTWISE, vjp=_zero)
+def round(xp: Any, x: Any, /) -> Any:
+    """The nearest integer, halves to even; its derivative is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.round(lg.tensor([0.5, 1.5, 2.6])).tolist()
+    [0.0, 2.0, 3.0]
+    """
+    return xp.round(x)
+
+
+@primitive(ELEMENTWISE)
+def heaviside(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Step function: 0 below zero, 1 above, ``x2`` at zero; not differentiable.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.heaviside(lg.tensor([-1.0, 0.0, 1.0]), 0.5).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return xp.where(x1 == 0, x2, xp.where(x1 < 0, 0, xp.where(x1 > 0, 1, x1)))
+
+
+@primitive(ELEMENTWISE)
+def nextafter(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The next number that the dtype can represent after ``x1`` towards ``x2``; not differentiable.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> bool(lg.nextafter(lg.tensor(1.0), lg.tensor(2.0)) > 1.0)
+    True
+    """
+    return xp.nextafter(x1, x2)

@@ -1,0 +1,90 @@
+"""Order: sorting is a permutation found without derivatives, then applied with them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lucidgrad.core.batching import run, shift_axis
+from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.core.primitive import REDUCTION, primitive
+
+from .axes import axis_of
+from .scan import ValuesAndIndices, part, pick, torch_spelled
+
+
+def _argsort_batch(
+    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
+) -> Any:
+    (x,) = values
+    if len(x.shape) > 1:
+        return shift_axis(call, values, batched, keywords)
+    i = call(run("reshape", x, shape=(x.shape[0], 1)), **{**keywords, "axis": 1})
+    return run("reshape", i, shape=x.shape)
+
+
+@primitive(REDUCTION, batch=_argsort_batch)
+def argsort(xp: Any, x: Any, /, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Positions that sort an array along an axis. Ties keep their order; NaN counts as the largest value.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.argsort(lg.asarray([2.0, 3.0, 1.0, 3.0]), descending=True).tolist()
+    [1, 3, 0, 2]
+    """
+    return xp.argsort(x, axis=axis, descending=descending, stable=stable)
+
+
+@torch_spelled
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """An array sorted along an axis. Ties keep their order; NaN counts as the largest value.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0, 3.0, 1.0], requires_grad=True)
+    >>> (lg.sort(x) * lg.asarray([10.0, 20.0, 30.0])).sum().backward()
+    >>> x.grad.tolist()
+    [20.0, 30.0, 10.0]
+    """
+    return pick(x, argsort(x, axis=axis, descending=descending, stable=stable), axis).values
+
+
+@torch_spelled
+def topk(x: Any, /, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> ValuesAndIndices:
+    """The k largest (or smallest) values along an axis, and where they stand; always in order.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0, 5.0, 1.0, 4.0], requires_grad=True)
+    >>> values, indices = lg.topk(x, 2)
+    >>> values.sum().backward()
+    >>> indices.tolist(), x.grad.tolist()
+    ([1, 3], [0.0, 1.0, 0.0, 1.0])
+    """
+    size = x.shape[axis_of("topk", axis, x.ndim)] if x.ndim else 1
+    if not 0 <= k <= size:
+        raise ValueError(f"topk: given k={k} and an axis of size {size}, expected 0 <= k <= {size}")
+    i = argsort(x, axis=axis, descending=largest)
+    if x.ndim:
+        i = part(ops, i, axis_of("topk", axis, x.ndim), None, k)
+    return pick(x, i, axis)
+
+
+def _nonzero_batch(
+    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
+) -> Any:
+    raise RuntimeError("nonzero: given a batched array, whose examples may give results of different sizes")
+
+
+@primitive(REDUCTION, batch=_nonzero_batch, outputs=True)
+def nonzero(xp: Any, x: Any, /) -> Any:
+    """Positions of the elements that are not zero, one array for each axis.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> [i.tolist() for i in lg.nonzero(lg.asarray([[0.0, 1.0], [2.0, 0.0]]))]
+    [[0, 1], [1, 0]]
+    """
+    return xp.nonzero(x)

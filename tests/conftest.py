@@ -1,0 +1,35 @@
+"""What all tests share: array-api-strict's warning is off, and the matrix of ops and laws is printed at the end."""
+
+import re
+from collections import Counter
+
+CELL = re.compile(r"test_matrix\.py::test_law\[(?P<law>.+)-(?P<op>\w+)\]$")
+
+
+def pytest_configure(config):
+    # Its dtypes have NumPy's hashes: looking one up in a set that holds both compares them, which warns.
+    config.addinivalue_line("filterwarnings", "ignore:You are comparing a array_api_strict dtype")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print ops × laws, reached and total."""
+    reached, total, ops, open_cells = Counter(), Counter(), set(), []
+    for outcome in ("passed", "failed", "error", "xfailed", "xpassed"):
+        for report in terminalreporter.stats.get(outcome, ()):
+            found = CELL.search(getattr(report, "nodeid", ""))
+            if found is None or (outcome == "passed" and report.when != "call"):
+                continue
+            law, op = found.groups()
+            total[law] += 1
+            reached[law] += outcome == "passed"
+            ops.add(op)
+            if outcome != "passed":
+                open_cells.append(f"{law}: {op} ({outcome})")
+    if not total:
+        return
+    terminalreporter.section("ops × laws")
+    for law in total:
+        terminalreporter.write_line(f"{law:<34}{reached[law]:>5} / {total[law]}")
+    terminalreporter.write_line(f"{len(ops)} ops × {len(total)} laws: {reached.total()} of {total.total()} cells reached")
+    for line in sorted(open_cells):
+        terminalreporter.write_line(f"open: {line}")

@@ -1,0 +1,1 @@
+"""Ops × laws: every primitive against everything that must hold of primitives."""

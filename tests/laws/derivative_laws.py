@@ -1,0 +1,151 @@
+"""Laws about derivatives: against differences, against each other, and at the edges."""
+
+import numpy as np
+from samples import KINKS, PREPARE, SINGULAR, Sample, domain_of
+
+import lucidgrad as lg
+from lucidgrad.core import device, dispatch, dual
+from lucidgrad.core.primitive import ELEMENTWISE
+
+from .law import call, close, differentiable, draw, each, function, gradients, host, law, live, tensors, wanted
+
+CPU = device.backend_named("cpu")
+
+# Central differences with this step are right to about 1e-10, so a factor that is off by 1e-6 shows.
+STEP = dict(eps=1e-5, atol=3e-8, rtol=2e-7)
+
+
+@law(applies=differentiable)
+def gradcheck(primitive, samples):
+    """First derivatives are what differences say."""
+    for sample in each(primitive, samples):
+        of, xs = function(primitive, sample)
+        lg.autograd.gradcheck(of, xs, check_grad_dtypes=True, **STEP)
+
+
+@law(applies=differentiable)
+def gradgradcheck(primitive, samples):
+    """Second derivatives, with respect to inputs and cotangents, are what differences of first ones say."""
+    for sample in each(primitive, samples):
+        of, xs = function(primitive, sample)
+        if live(of(*xs)):
+            lg.autograd.gradgradcheck(of, xs, check_grad_dtypes=True, **STEP)
+
+
+@law(applies=differentiable)
+def value_mode_is_graph_mode(primitive, samples):
+    """With and without create_graph the gradients are the same numbers."""
+    for sample in each(primitive, samples):
+        close(gradients(primitive, sample, create_graph=True), gradients(primitive, sample), what=f"{sample}")
+
+
+# -- forward rules -----------------------------------------------------------------------------------
+def _forward_mode(primitive, sample, only=None):
+    """Raw values, tangents for the differentiable arguments (or one of them), and the output's tangents."""
+    xs = [CPU.asarray(a) if isinstance(a, np.ndarray) else a for a in sample.args]
+    places = wanted(primitive, sample) if only is None else [only]
+    prepare = PREPARE.get(primitive.name, lambda t: t)
+    ts = [prepare(draw(x.shape, x.dtype, 7 + i)) if i in places else None for i, x in enumerate(xs)]
+    keywords = {**primitive.keywords, **sample.keywords}
+    y = dispatch.compute(primitive, xs, keywords)
+    with np.errstate(all="ignore"):
+        found = dual.jvp(primitive, CPU.xp, y, xs, ts, keywords)
+    return xs, ts, keywords, _tuple(y), _tuple(found)
+
+
+def _tuple(y):
+    return y if isinstance(y, tuple) else (y,)
+
+
+def _inner(a, b):
+    """The real inner product, complex numbers being pairs of real ones."""
+    return float(np.sum(np.real(np.conj(a) * b)))
+
+
+@law(applies=differentiable)
+def adjoint(primitive, samples):
+    """The forward and the backward rule are transposes: <J t, g> = <t, J^T g>."""
+    for sample in each(primitive, samples):
+        outputs = call(primitive, tensors(primitive, sample), sample.keywords)
+        if not live(outputs):
+            continue
+        for only in (None, *wanted(primitive, sample)):
+            _, ts, _, ys, found = _forward_mode(primitive, sample, only)
+            seeds = [draw(y.shape, y.dtype, 3 + k) for k, y in enumerate(ys) if np.asarray(y).dtype.kind in "fc"]
+            slopes = gradients(primitive, sample, seeds=seeds)
+            forth = sum(
+                _inner(g, t) for g, t in zip(seeds, [t for t in found if np.asarray(t).dtype.kind in "fc"], strict=True)
+            )
+            back = sum(
+                _inner(g, ts[i]) for i, g in zip(wanted(primitive, sample), slopes, strict=True) if ts[i] is not None
+            )
+            np.testing.assert_allclose(forth, back, rtol=1e-9, atol=1e-10, err_msg=f"{sample} input {only}")
+
+
+@law(applies=differentiable)
+def jvp_is_finite_difference(primitive, samples):
+    """The forward rule gives the slope along its tangent."""
+    for sample in each(primitive, samples):
+        xs, ts, keywords, ys, found = _forward_mode(primitive, sample)
+
+        def moved(step, xs=xs, ts=ts, keywords=keywords):
+            args = [x if t is None else x + step * t for x, t in zip(xs, ts, strict=True)]
+            with np.errstate(all="ignore"):
+                return [np.asarray(y) for y in _tuple(dispatch.compute(primitive, args, keywords))]
+
+        h = 1e-4
+        coarse = [(a - b) / (2 * h) for a, b in zip(moved(h), moved(-h), strict=True) if a.dtype.kind in "fc"]
+        fine = [(a - b) / h for a, b in zip(moved(h / 2), moved(-h / 2), strict=True) if a.dtype.kind in "fc"]
+        expected = [(4 * f - c) / 3 for f, c in zip(fine, coarse, strict=True)]  # Richardson: the h² terms cancel
+        slopes = [t for y, t in zip(ys, found, strict=True) if np.asarray(y).dtype.kind in "fc"]
+        close(slopes, expected, rtol=2e-8, atol=2e-9, what=f"{sample}")
+        for y, t in zip(ys, found, strict=True):
+            assert np.asarray(t).dtype == np.asarray(y).dtype
+
+
+# -- kinks -------------------------------------------------------------------------------------------
+#: Where functions tend to have kinks, poles and edges of their domains.
+EDGES = np.array([-1e3, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 1e3])
+
+
+@law(applies=lambda primitive: differentiable(primitive) and (primitive.kind is ELEMENTWISE or primitive.name in KINKS))
+def finite_at_kinks(primitive, samples):
+    """Subgradients are the documented ones; where the value is finite, so is the gradient; zeros stay zeros."""
+    for args, keywords, expected in KINKS.get(primitive.name, ()):
+        sample = Sample(tuple(np.asarray(a, dtype="float64") if isinstance(a, list) else a for a in args), keywords)
+        args = tensors(primitive, sample)
+        outputs = call(primitive, args, keywords)
+        xs = [args[i] for i in wanted(primitive, sample)]
+        ones = [lg.ones_like(y) for y in outputs]
+        for graph in (False, True):
+            found = lg.autograd.grad(outputs, xs, ones, retain_graph=True, create_graph=graph, materialize_grads=True)
+            close([host(g) for g in found], [np.asarray(e, dtype="float64") for e in expected], what=f"{sample}")
+    if primitive.kind is ELEMENTWISE and domain_of(primitive.name).kind == "f":
+        _check_edges(primitive, samples[0])
+
+
+def _check_edges(primitive, first):
+    count = len(first.arrays())
+    grid = np.meshgrid(*[EDGES] * count, indexing="ij")
+    arrays = iter([g.ravel() for g in grid])
+    sample = Sample(tuple(next(arrays) if isinstance(a, np.ndarray) else a for a in first.args), first.keywords)
+    with np.errstate(all="ignore"):
+        args = tensors(primitive, sample)
+        (y,) = call(primitive, args, sample.keywords)
+    if not y.requires_grad:
+        return
+    xs = [args[i] for i in wanted(primitive, sample)]
+    finite = np.isfinite(host(y))
+    for k, g in enumerate(lg.autograd.grad(y, xs, lg.ones_like(y), retain_graph=True, materialize_grads=True)):
+        bad = finite & ~np.isfinite(host(g))
+        points = {tuple(float(a[i]) for a in sample.arrays()) for i in np.flatnonzero(bad)}
+        expected = {p for p in points if SINGULAR.get(primitive.name, lambda *p: False)(*p)}
+        assert points == expected, f"the gradient of input {k} is not finite at {sorted(points - expected)[:5]}"
+    # A cotangent of zero says that the value is not used: the gradient is zero, whatever the derivative is.
+    with np.errstate(all="ignore"):
+        zeros = lg.autograd.grad(y, xs, lg.zeros_like(y), retain_graph=True, create_graph=True, materialize_grads=True)
+    for k, g in enumerate(zeros):
+        bad = finite & (host(g) != 0)
+        points = sorted({tuple(float(a[i]) for a in sample.arrays()) for i in np.flatnonzero(bad)})
+        assert not points, f"a cotangent of zero gives input {k} a gradient that is not zero at {points[:5]}"
+
