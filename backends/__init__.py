@@ -2,7 +2,8 @@
 
 if __name__ != "lucidgrad.backends":
     raise ImportError(
-        f"this package was imported as {__name__!r}; import it as 'lucidgrad.backends' (two names would be two registries)"
+        f"this package was imported as {__name__!r}; import it as 'lucidgrad.backends': "
+        f"two names would be two registries"
     )
 
 from lucidgrad.core import device

@@ -16,7 +16,8 @@ import numpy as np
 from lucidgrad.backends.protocol import STANDARD, Backend
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import complexes, floats
-from lucidgrad.core.primitive import ELEMENTWISE, Primitive
+from lucidgrad.core.errors import DeviceError
+from lucidgrad.core.primitive import ELEMENTWISE, Primitive, meta_of, registry
 
 
 class Generic(Backend):
@@ -88,6 +89,15 @@ class Generic(Backend):
     def _array_of(self, number: float, like: Any) -> Any:
         return self.library.full((), number, dtype=like.dtype if like.dtype in floats else None)
 
+    def write(self, array: Any, key: Any, value: Any) -> None:
+        """Write whole arrays only: the standard knows few keys, so a part is replaced in a copy first."""
+        if type(value) not in self.array_types:
+            value = self.asarray(value, dtype=self.dtype_of(array))
+        if key is not Ellipsis:
+            steps = ((registry["index"], {"key": key}, meta_of(array)),)
+            value = registry["overwrite"].program(self.xp, array, value, steps=steps)
+        array[...] = self.kernels["astype"](value, array.dtype)
+
     # -- making arrays
     def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
         return self.library.zeros(tuple(shape), dtype=self.native(dtype))
@@ -136,7 +146,7 @@ def load_strict() -> None:
     try:
         import array_api_strict
     except ImportError as error:
-        raise device.DeviceError("device 'strict' needs the package array-api-strict: pip install array-api-strict") from error
+        raise DeviceError("device 'strict' needs the package array-api-strict: pip install array-api-strict") from error
     # Its dtypes have NumPy's hashes, so looking one up among both meets this warning.
     warnings.filterwarnings("ignore", message="You are comparing a array_api_strict dtype")
     device.register(Strict("strict", array_api_strict, (type(array_api_strict.zeros(())),)))
@@ -181,7 +191,9 @@ def _kernels(backend: Generic, library: Any) -> dict[str, Callable[..., Any]]:
         return bool(library.isdtype(native(dtype), tuple(k if isinstance(k, str) else native(k) for k in kinds)))
 
     def result_type(*given: Any) -> Any:
-        return library.result_type(*(g if type(g) in (*backend.array_types, bool, int, float, complex) else native(g) for g in given))
+        return library.result_type(
+            *(g if type(g) in (*backend.array_types, bool, int, float, complex) else native(g) for g in given)
+        )
 
     def concat(*xs: Any, axis: int | None = 0) -> Any:
         return library.concat(xs, axis=axis)
@@ -210,4 +222,3 @@ def _kernels(backend: Generic, library: Any) -> dict[str, Callable[..., Any]]:
     table.update({name: reduction(name) for name in ("sum", "prod", "max", "min", "all", "any")})
     table.update({name: with_dtype(name) for name in ("cumulative_sum", "cumulative_prod")})
     return table
-

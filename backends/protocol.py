@@ -56,7 +56,7 @@ class Backend:
 
     def kernel(self, primitive: Primitive) -> Callable[..., Any]:
         """The function that computes a primitive on raw arrays."""
-        return getattr(self.xp, primitive.name)  # type: ignore[no-any-return]
+        return getattr(self.xp, primitive.name)
 
     def settle(self, y: Any, arrays: Sequence[Any]) -> Any:
         """Make a kernel's result a proper array.

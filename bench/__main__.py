@@ -15,12 +15,8 @@ def main() -> int:
     parser.add_argument("--cases", metavar="A,B", help="these cases only")
     parser.add_argument("--peers", metavar="A,B", default=",".join(peers.NAMES), help="default: %(default)s")
     parser.add_argument("--rounds", type=int, metavar="N", help="at most N rounds per case")
-    parser.add_argument(
-        "--threads", type=int, metavar="N", default=1, help="threads of every library, default 1"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="few rounds, without the long cases: some 20 seconds"
-    )
+    parser.add_argument("--threads", type=int, metavar="N", default=1, help="threads of every library, default 1")
+    parser.add_argument("--quick", action="store_true", help="few rounds, without the long cases: some 20 seconds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="write a chart (PNG)")
     options = parser.parse_args()

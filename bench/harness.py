@@ -103,9 +103,7 @@ def run(names: Iterable[str], cases: Iterable[Case], effort: Effort, say: Callab
     return Run(reference, present, results)
 
 
-def _run_case(
-    case: Case, present: dict[str, ModuleType], reference: str, effort: Effort
-) -> dict[str, Result]:
+def _run_case(case: Case, present: dict[str, ModuleType], reference: str, effort: Effort) -> dict[str, Result]:
     results = {name: Result() for name in present}
     steps: dict[str, Step] = {}
     expected = None
@@ -158,9 +156,7 @@ def compare(got: list[np.ndarray], expected: list[np.ndarray]) -> None:
             raise Differs(f"{what} by up to {np.max(np.abs(a - b)):.2e}")
 
 
-def _race(
-    case: Case, steps: dict[str, Step], results: dict[str, Result], reference: str, effort: Effort
-) -> None:
+def _race(case: Case, steps: dict[str, Step], results: dict[str, Result], reference: str, effort: Effort) -> None:
     """Fill in the results of the peers that have a step."""
     # The collector stays on, as in real life, but nobody pays for walking through the modules of the others.
     gc.collect()
@@ -172,9 +168,7 @@ def _race(
         for done in range(effort.rounds):
             shuffle(order)
             times = {
-                name: _time(steps[name], counts[name])
-                for name in order
-                if done < effort.at_least or left[name] > 0
+                name: _time(steps[name], counts[name]) for name in order if done < effort.at_least or left[name] > 0
             }
             if reference not in times:
                 break

@@ -14,17 +14,13 @@ POOLS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
 def pin_threads(count: int) -> None:
     """Give every thread pool ``count`` threads. Pools read this once, when their library is loaded."""
     if "numpy" in sys.modules:
-        raise RuntimeError(
-            "pin_threads came after `import numpy`, whose BLAS has started its threads already"
-        )
+        raise RuntimeError("pin_threads came after `import numpy`, whose BLAS has started its threads already")
     for pool in POOLS:
         name = f"{pool}_NUM_THREADS" if "_" not in pool else f"{pool}_THREADS"
         os.environ[name] = str(count)
     os.environ["NPROC"] = str(count)  # the pool of XLA's CPU client
     if count == 1:
-        os.environ["XLA_FLAGS"] = (
-            f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
-        )
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
 
 
 def threads() -> int:

@@ -31,9 +31,7 @@ def table(run: Run) -> str:
     for case, results in run.results.items():
         row = [case.name, _duration(statistics.median(results[run.reference].seconds))]
         if ours:
-            low, high = (
-                ("-", "-") if results["lucidgrad"].missing else map(_short, results["lucidgrad"].quartiles)
-            )
+            low, high = ("-", "-") if results["lucidgrad"].missing else map(_short, results["lucidgrad"].quartiles)
             row += [_cell(results["lucidgrad"]), f"({low} .. {high})"]
         row += [_cell(results[name]) for name in others]
         if ours:
@@ -42,9 +40,7 @@ def table(run: Run) -> str:
         rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
-        "  ".join(
-            [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]
-        ).rstrip()  # text left, figures right
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()  # text left, figures right
         for row in rows
     ]
     lines.insert(1, "-" * sum(widths, 2 * len(widths) - 2))
@@ -89,9 +85,7 @@ def write_chart(run: Run, path: Path, say: Callable[[str], None]) -> None:
 
     names = [name for name in run.peers if name != run.reference]
     height = 0.8 / max(1, len(names))
-    figure, axes = plt.subplots(
-        figsize=(9, 0.6 + len(run.results) * (0.25 + 0.2 * len(names))), layout="constrained"
-    )
+    figure, axes = plt.subplots(figsize=(9, 0.6 + len(run.results) * (0.25 + 0.2 * len(names))), layout="constrained")
     for j, name in enumerate(names):
         label = run.peers[name].LABEL
         for i, (case, results) in enumerate(run.results.items()):
@@ -101,9 +95,7 @@ def write_chart(run: Run, path: Path, say: Callable[[str], None]) -> None:
             ratio = results[name].ratio
             axes.barh(y, ratio - 1, height * 0.9, left=1, color=HUES.get(name), label=label)
             side = {"ha": "right", "xytext": (-3, 0)} if ratio < 1 else {"ha": "left", "xytext": (3, 0)}
-            axes.annotate(
-                _short(ratio), (ratio, y), textcoords="offset points", va="center", fontsize=7, **side
-            )
+            axes.annotate(_short(ratio), (ratio, y), textcoords="offset points", va="center", fontsize=7, **side)
             label = None  # one entry in the legend
             if name == "lucidgrad" and case.goal and run.reference == "torch":
                 axes.plot([case.goal] * 2, [y - height / 2, y + height / 2], color="black", lw=1.5)
@@ -113,9 +105,7 @@ def write_chart(run: Run, path: Path, say: Callable[[str], None]) -> None:
     axes.set_yticks(range(len(run.results)), [case.name for case in run.results])
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-    axes.set_xlabel(
-        f"time as a ratio to {run.peers[run.reference].LABEL} (left is faster; black: lucidgrad's goal)"
-    )
+    axes.set_xlabel(f"time as a ratio to {run.peers[run.reference].LABEL} (left is faster; black: lucidgrad's goal)")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper center", ncols=len(names), frameon=False)

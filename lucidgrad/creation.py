@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from .core import device as devices
-from .core import dtype as dtypes
+from .core import device as devices, dtype as dtypes
 from .core.device import Device
 from .core.dispatch import box
 from .ops.movement import clone
@@ -13,7 +12,6 @@ __all__ = [
     "arange", "as_tensor", "asarray", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "full", "full_like",
     "linspace", "ones", "ones_like", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
-
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -30,7 +28,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         made = box(_backend(made.array).copy(made.array))
     else:
         made = box(_raw(data, dtype, device, copy=True))
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made
 
 
 def asarray(
@@ -54,7 +52,7 @@ def asarray(
     if isinstance(obj, Tensor):
         made = obj.to(device=device, dtype=dtype)
         if copy and made is obj:
-            made = clone(obj)  # type: ignore[assignment]
+            made = clone(obj)
         elif copy is False and made is not obj:
             raise ValueError("asarray: copy=False, but the dtype or the device asked for needs a copy")
     else:
@@ -72,7 +70,7 @@ def from_numpy(array: Any) -> Tensor:
     backend = devices.backend_named("cpu")
     if not backend.accepts(array):
         raise TypeError(f"from_numpy: given {type(array).__name__}, expected a numpy.ndarray")
-    return box(backend.asarray(array))  # type: ignore[no-any-return]
+    return box(backend.asarray(array))
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -80,7 +78,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
     backend = devices.backend_named("cpu" if device is None else device)
-    return box(backend.from_dlpack(x, copy))  # type: ignore[no-any-return]
+    return box(backend.from_dlpack(x, copy))
 
 
 def _backend(array: Any) -> Any:
@@ -152,7 +150,14 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, 
     """One value everywhere; a Python number decides the dtype if none is given."""
     if isinstance(fill_value, Tensor):
         fill_value, dtype = fill_value.item(), fill_value.dtype if dtype is None else dtype
-    return _filled("full", (shape,), fill_value, _dtype_for(fill_value) if dtype is None else dtype, device, requires_grad)
+    return _filled(
+        "full",
+        (shape,),
+        fill_value,
+        _dtype_for(fill_value) if dtype is None else dtype,
+        device,
+        requires_grad,
+    )
 
 
 def _dtype_for(value: Any) -> Any:
@@ -183,7 +188,9 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None, requires_gra
     return _like(x, 0, dtype, device, requires_grad)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """One value in another tensor's shape, dtype and device."""
     return _like(x, fill_value.item() if isinstance(fill_value, Tensor) else fill_value, dtype, device, requires_grad)
 
@@ -241,7 +248,14 @@ def linspace(
 
 
 def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Ones on a diagonal, zeros elsewhere."""
     dtype = dtypes.get_default_dtype() if dtype is None else dtype

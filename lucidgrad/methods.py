@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .core import dtype as dtypes
-from .core import inplace
+from .core import dtype as dtypes, inplace
 from .core.dispatch import UNSET
 from .core.engine import tape_namespace as xp
 from .core.primitive import Primitive
@@ -57,7 +56,15 @@ def _shape_of(given: tuple[Any, ...]) -> tuple[int, ...]:
 def _reduction(op: Any) -> Callable[..., Any]:
     """A reduction as a method: the axis may be given by position."""
 
-    def method(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET, **more: Any) -> Any:
+    def method(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        axis: Any = UNSET,
+        keepdims: Any = UNSET,
+        **more: Any,
+    ) -> Any:
         return op(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims, **more)
 
     method.__name__, method.__doc__ = op.__name__, op.__doc__
@@ -212,17 +219,31 @@ class Methods:
             axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
         """The variance, unbiased by default as PyTorch's (`lucidgrad.var` is the standard's: correction 0)."""
         correction = (1 if unbiased else 0) if correction is None else correction
-        return reduction.var(self, axis=_axis(dim, axis), correction=correction, keepdims=keepdim if keepdims is UNSET else keepdims)
+        return reduction.var(
+            self,
+            axis=_axis(dim, axis),
+            correction=correction,
+            keepdims=keepdim if keepdims is UNSET else keepdims,
+        )
 
     def std(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None,
             axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
         """The standard deviation, unbiased by default as PyTorch's."""
         correction = (1 if unbiased else 0) if correction is None else correction
-        return reduction.std(self, axis=_axis(dim, axis), correction=correction, keepdims=keepdim if keepdims is UNSET else keepdims)
+        return reduction.std(
+            self,
+            axis=_axis(dim, axis),
+            correction=correction,
+            keepdims=keepdim if keepdims is UNSET else keepdims,
+        )
 
-    def norm(self, p: Any = 2, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+    def norm(
+        self, p: Any = 2, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET
+    ) -> Any:
         """The vector norm of the elements."""
-        return reduction.vector_norm(self, ord=p, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims)
+        return reduction.vector_norm(
+            self, ord=p, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims
+        )
 
     def cumsum(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
         """Running sums along an axis."""
@@ -232,7 +253,9 @@ class Methods:
         """Running products along an axis."""
         return scan.cumulative_prod(self, axis=_axis(dim, axis), dtype=dtype)
 
-    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: Any = UNSET) -> ValuesAndIndices:
+    def sort(
+        self, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: Any = UNSET
+    ) -> ValuesAndIndices:
         """Sorted values and where they were."""
         order = sorting.argsort(self, axis=_axis(dim, axis), descending=descending)
         return ValuesAndIndices(taking.take_along_axis(self, order, axis=_axis(dim, axis)), order)
@@ -278,9 +301,11 @@ class Methods:
         return shape.expand(self, *_shape_of(sizes))
 
     def expand_as(self, other: Any) -> Any:
+        """Stretched to another tensor's shape."""
         return shape.broadcast_to(self, other.shape)
 
     def view_as(self, other: Any) -> Any:
+        """In another tensor's shape."""
         return shape.reshape(self, other.shape)
 
     def repeat(self, *repeats: Any) -> Any:
@@ -288,12 +313,15 @@ class Methods:
         return joining.tile(self, _shape_of(repeats))
 
     def split(self, split_size: Any, dim: int = 0) -> Any:
+        """Consecutive parts of a size, or of several sizes, along an axis."""
         return joining.split(self, split_size, dim)
 
     def chunk(self, chunks: int, dim: int = 0) -> Any:
+        """A number of parts of about equal size along an axis."""
         return joining.chunk(self, chunks, dim)
 
     def unbind(self, dim: int = 0) -> Any:
+        """The slices along an axis, as a tuple."""
         return joining.unstack(self, axis=dim)
 
     flatten = shape.flatten
@@ -323,6 +351,7 @@ class Methods:
         return self
 
     def where(self, condition: Any, other: Any) -> Any:
+        """These elements where a condition holds, those of another tensor elsewhere."""
         return elementwise.where(condition, self, other)
 
     def clamp(self, min: Any = None, max: Any = None) -> Any:
@@ -337,47 +366,61 @@ class Methods:
 
     # -- dtypes
     def type_as(self, other: Any) -> Any:
+        """In another tensor's dtype and on its device."""
         return self.to(other)  # type: ignore[attr-defined]
 
     def float(self) -> Any:
+        """As float32."""
         return xp.astype(self, dtypes.named("float32"))
 
     def double(self) -> Any:
+        """As float64."""
         return xp.astype(self, dtypes.named("float64"))
 
     def half(self) -> Any:
+        """As float16."""
         return xp.astype(self, dtypes.named("float16"))
 
     def long(self) -> Any:
+        """As int64."""
         return xp.astype(self, dtypes.named("int64"))
 
     def int(self) -> Any:
+        """As int32."""
         return xp.astype(self, dtypes.named("int32"))
 
     def bool(self) -> Any:
+        """As bool."""
         return xp.astype(self, dtypes.named("bool"))
 
     @property
     def real(self) -> Any:
+        """The real part."""
         return elementwise.real(self)
 
     @property
     def imag(self) -> Any:
+        """The imaginary part."""
         return elementwise.imag(self)
 
     def is_floating_point(self) -> Any:
+        """Whether the dtype is a real floating-point one."""
         return str(self.dtype).startswith("float")  # type: ignore[attr-defined]
 
     def is_complex(self) -> Any:
+        """Whether the dtype is complex."""
         return str(self.dtype).startswith("complex")  # type: ignore[attr-defined]
 
     def numel(self) -> Any:
+        """The number of elements."""
         return 0 + self.size  # type: ignore[attr-defined]
 
     def dim(self) -> Any:
+        """The number of axes."""
         return self.ndim  # type: ignore[attr-defined]
 
     def element_size(self) -> Any:
+        """The size of an element in bytes."""
         return self.itemsize  # type: ignore[attr-defined]
 
     # -- writing
@@ -403,10 +446,12 @@ class Methods:
         return elementwise.lerp(self, end, weight)
 
     def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-        return self + value * (tensor1 * tensor2)  # type: ignore[operator]
+        """The sum with ``value * tensor1 * tensor2``."""
+        return self + value * (tensor1 * tensor2)
 
     def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-        return self + value * (tensor1 / tensor2)  # type: ignore[operator]
+        """The sum with ``value * tensor1 / tensor2``."""
+        return self + value * (tensor1 / tensor2)
 
 
 def _times(alpha: Any, other: Any) -> Any:

@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from .core import device as devices
-from .core import dtype as dtypes
+from .core import device as devices, dtype as dtypes
 from .core.device import Device
 from .core.dispatch import box
 from .creation import _shape
 from .tensor import Tensor
 
 __all__ = [
-    "Generator", "bernoulli", "manual_seed", "multinomial", "normal", "rand", "rand_like", "randint", "randn", "randn_like",
-    "randperm", "uniform",
+    "Generator", "bernoulli", "manual_seed", "multinomial", "normal", "rand", "rand_like", "randint", "randn",
+    "randn_like", "randperm", "uniform",
 ]  # fmt: skip
 
 
@@ -32,6 +31,7 @@ class Generator:
         self.source = devices.backend_named(self.device).generator(self.device)
 
     def manual_seed(self, seed: int) -> "Generator":
+        """Start anew from a seed."""
         self.source = devices.backend_named(self.device).generator(self.device, seed)
         return self
 
@@ -40,6 +40,7 @@ class Generator:
         return self.source.bit_generator.state
 
     def set_state(self, state: Any) -> None:
+        """Go on from a state that `get_state` gave."""
         self.source.bit_generator.state = state
 
 
@@ -65,9 +66,17 @@ def default_generator(device: Device) -> Generator:
 
 
 def _draw(
-    how: str, size: tuple[Any, ...], dtype: Any, device: Any, generator: Generator | None, requires_grad: bool, *args: Any
+    how: str,
+    size: tuple[Any, ...],
+    dtype: Any,
+    device: Any,
+    generator: Generator | None,
+    requires_grad: bool,
+    *args: Any,
 ) -> Tensor:
-    where = generator.device if generator is not None and device is None else Device("cpu" if device is None else device)
+    where = (
+        generator.device if generator is not None and device is None else Device("cpu" if device is None else device)
+    )
     source = default_generator(where) if generator is None else generator
     if source.device != where:
         raise RuntimeError(f"{how}: the generator is on {source.device}, the tensor is wanted on {where}")
@@ -77,7 +86,13 @@ def _draw(
     return made.requires_grad_() if requires_grad else made
 
 
-def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Uniform numbers in [0, 1).
 
     Examples
@@ -89,15 +104,38 @@ def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, devi
     return _draw("uniform", size, dtype, device, generator, requires_grad, 0.0, 1.0)
 
 
-def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Normally distributed numbers."""
     return _draw("normal", size, dtype, device, generator, requires_grad, 0.0, 1.0)
 
 
-def uniform(low: float = 0.0, high: float = 1.0, size: Any = (), *, generator: Generator | None = None, dtype: Any = None,
-            device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    size: Any = (),
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Uniform numbers in [low, high)."""
-    return _draw("uniform", (size,) if isinstance(size, int) else (tuple(size),), dtype, device, generator, requires_grad, low, high)
+    return _draw(
+        "uniform",
+        (size,) if isinstance(size, int) else (tuple(size),),
+        dtype,
+        device,
+        generator,
+        requires_grad,
+        low,
+        high,
+    )
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
@@ -106,8 +144,10 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
     given = [p for p in (mean, std) if isinstance(p, Tensor)]
     if given and size is None:
         shape = (mean + std).shape if isinstance(mean, Tensor) and isinstance(std, Tensor) else given[0].shape
-        noise = _draw("normal", (shape,), dtype or given[0].dtype, device or given[0].device, generator, False, 0.0, 1.0)
-        return mean + std * noise  # type: ignore[no-any-return]
+        noise = _draw(
+            "normal", (shape,), dtype or given[0].dtype, device or given[0].device, generator, False, 0.0, 1.0
+        )
+        return mean + std * noise
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     return _draw("normal", (shape,), dtype, device, generator, requires_grad, mean, std)
 
@@ -118,7 +158,16 @@ def randint(low: int, high: Any = None, size: Any = None, *, generator: Generato
     if size is None:
         low, high, size = 0, low, () if high is None else high
     dtype = dtypes.named("int64") if dtype is None else dtype
-    return _draw("integers", (size,) if isinstance(size, int) else (tuple(size),), dtype, device, generator, False, low, high)
+    return _draw(
+        "integers",
+        (size,) if isinstance(size, int) else (tuple(size),),
+        dtype,
+        device,
+        generator,
+        False,
+        low,
+        high,
+    )
 
 
 def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None) -> Tensor:
@@ -130,16 +179,28 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, d
 def bernoulli(p: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Zeros and ones, a one with the probability that ``p`` gives for its place."""
     chance = _draw("uniform", (p.shape,), p.dtype, p.device, generator, False, 0.0, 1.0)
-    return (chance < p.detach()).to(p.dtype)  # type: ignore[no-any-return]
+    return (chance < p.detach()).to(p.dtype)
 
 
-def multinomial(p: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+def multinomial(
+    p: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
     """Indices drawn with the weights ``p`` (a vector, or one per row)."""
     if p.ndim not in (1, 2):
         raise ValueError(f"multinomial: given {p.ndim} dimensions, expected 1 or 2")
     if not replacement and num_samples > p.shape[-1]:
         raise ValueError(f"multinomial: {num_samples} samples without replacement from {p.shape[-1]} categories")
-    return _draw("multinomial", (p.shape[:-1],), dtypes.named("int64"), p.device, generator, False, p.array, num_samples, replacement)
+    return _draw(
+        "multinomial",
+        (p.shape[:-1],),
+        dtypes.named("int64"),
+        p.device,
+        generator,
+        False,
+        p.array,
+        num_samples,
+        replacement,
+    )
 
 
 def rand_like(x: Tensor, **options: Any) -> Tensor:

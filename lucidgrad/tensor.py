@@ -9,6 +9,7 @@ from .core.box import INFERENCE, Box
 from .core.device import Device
 from .core.dispatch import box, compile_operator, floats, node_of
 from .core.engine import tape_namespace
+from .core.modes import state
 from .core.primitive import Primitive, meta_of
 from .core.tape import GraphNode, Handle, Leaf, edge_of, version
 from .methods import Methods
@@ -23,7 +24,7 @@ class Size(int):
 
     _shape: tuple[int, ...]
 
-    def __new__(cls, shape: tuple[int, ...]) -> "Size":
+    def __new__(cls, shape: tuple[int, ...]) -> "Size":  # noqa: D102
         n = 1
         for k in shape:
             n *= k
@@ -31,7 +32,7 @@ class Size(int):
         made._shape = shape
         return made
 
-    def __call__(self, dim: int | None = None) -> Any:
+    def __call__(self, dim: int | None = None) -> Any:  # noqa: D102
         return self._shape if dim is None else self._shape[dim]
 
 
@@ -64,47 +65,57 @@ class Tensor(Box, Methods):
     # -- what it is
     @property
     def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
         return tuple(self.array.shape)
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self.array.shape)
 
     @property
     def size(self) -> Size:
+        """The number of elements; ``x.size(0)`` is the length of one axis."""
         return Size(tuple(self.array.shape))
 
     @property
     def dtype(self) -> Any:
+        """The dtype, one of NumPy's dtype objects on every device."""
         return device.by_array[type(self.array)].dtype_of(self.array)
 
     @property
     def device(self) -> Device:
-        return device.by_array[type(self.array)].device_of(self.array)  # type: ignore[no-any-return]
+        """Where the array lives."""
+        return device.by_array[type(self.array)].device_of(self.array)
 
     @property
     def itemsize(self) -> int:
+        """The size of an element in bytes."""
         return int(self.dtype.itemsize)
 
     @property
     def nbytes(self) -> int:
+        """The size of all elements in bytes."""
         return self.itemsize * self.size
 
     @property
     def T(self) -> "Tensor":
+        """The transpose of a matrix."""
         if self.ndim != 2:
             raise ValueError(f"x.T is for two dimensions, this tensor has {self.ndim}; use x.mT or permute_dims")
         return self.mT
 
     @property
     def mT(self) -> "Tensor":
+        """With the last two axes swapped."""
         if self.ndim < 2:
             raise ValueError(f"x.mT swaps the last two axes, this tensor has {self.ndim}")
-        return tape_namespace.matrix_transpose(self)  # type: ignore[no-any-return]
+        return tape_namespace.matrix_transpose(self)
 
     # -- its place on the tape
     @property
     def requires_grad(self) -> bool:
+        """Whether gradients with respect to this tensor are wanted."""
         return node_of(self) is not None
 
     @requires_grad.setter
@@ -125,7 +136,7 @@ class Tensor(Box, Methods):
                 raise RuntimeError(
                     f"only Tensors of floating point and complex dtype can require gradients, this one has {self.dtype}"
                 )
-            if self.is_inference() and not dispatch.state.fresh:
+            if self.is_inference() and not state.fresh:
                 raise RuntimeError("an inference tensor can't require gradients outside inference mode; clone it first")
             self._node = Leaf(self)
         elif not requires_grad:
@@ -134,6 +145,7 @@ class Tensor(Box, Methods):
 
     @property
     def is_leaf(self) -> bool:
+        """Whether nothing was computed to get here: no gradient, or a place where gradients end."""
         node = node_of(self)
         return node is None or type(node) is Leaf
 
@@ -144,10 +156,11 @@ class Tensor(Box, Methods):
         if node is None or type(node) is Leaf:
             return None
         node.more().meta = meta_of(self.array)  # an edge made from it knows its shape
-        return edge_of(node)[0]  # type: ignore[no-any-return]
+        return edge_of(node)[0]
 
     @property
     def output_nr(self) -> int:
+        """Which output of ``grad_fn`` this tensor is."""
         node = node_of(self)
         return 0 if node is None else edge_of(node)[1]
 
@@ -203,6 +216,7 @@ class Tensor(Box, Methods):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether this interior tensor keeps its gradient in ``.grad``."""
         node = node_of(self)
         if node is None or type(node) is Leaf or node.extras is None or node.extras.retain is None:
             return False
@@ -213,7 +227,7 @@ class Tensor(Box, Methods):
         node = node_of(self)
         if node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        return node.more().add("tensor", hook)  # type: ignore[no-any-return]
+        return node.more().add("tensor", hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[["Tensor"], None]) -> Handle:
         """Call ``hook(tensor)`` after `backward` has written this leaf's ``.grad``."""
@@ -229,7 +243,7 @@ class Tensor(Box, Methods):
         made = box(self.array)
         if self._alias is INFERENCE:
             made._alias = INFERENCE
-        return made  # type: ignore[no-any-return]
+        return made
 
     def detach_(self) -> "Tensor":
         """Leave the graph."""
@@ -252,17 +266,23 @@ class Tensor(Box, Methods):
         return version(self.array)
 
     def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
         return self._alias is INFERENCE
 
     # -- elsewhere
-    def to(self, *args: Any, device: Any = None, dtype: Any = None, copy: bool = False, non_blocking: bool = False) -> "Tensor":
+    def to(
+        self,
+        *args: Any,
+        device: Any = None,
+        dtype: Any = None,
+        copy: bool = False,
+        non_blocking: bool = False,
+    ) -> "Tensor":
         """This tensor on another device or of another dtype; itself if it is that already."""
         for arg in args:
             if isinstance(arg, Tensor):
                 device, dtype = arg.device, arg.dtype
-            elif isinstance(arg, Device):
-                device = arg
-            elif isinstance(arg, str) and arg not in dispatch_dtypes():
+            elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in dispatch_dtypes()):
                 device = arg
             elif arg is not None and not isinstance(arg, bool):
                 dtype = arg
@@ -270,16 +290,19 @@ class Tensor(Box, Methods):
         if dtype is not None and dtype != out.dtype:
             out = tape_namespace.astype(out, dtype)
         if device is not None and out.device != Device(device):
-            out = transfer(out, device=str(Device(device)))  # type: ignore[assignment]
-        return out.clone() if copy and out is self else out  # type: ignore[no-any-return]
+            out = transfer(out, device=str(Device(device)))
+        return out.clone() if copy and out is self else out
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> "Tensor":
+        """The standard's spelling of ``to``."""
         return self.to(device)
 
     def cpu(self) -> "Tensor":
+        """On the CPU."""
         return self.to("cpu")
 
     def cuda(self, index: int | None = None) -> "Tensor":
+        """On a CUDA device."""
         return self.to("cuda" if index is None else f"cuda:{index}")
 
     def item(self) -> Any:
@@ -334,7 +357,9 @@ class Tensor(Box, Methods):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError(f"the truth value of a tensor with {int(self.size)} elements is ambiguous; use .any() or .all()")
+            raise ValueError(
+                f"the truth value of a tensor with {int(self.size)} elements is ambiguous; use .any() or .all()"
+            )
         return bool(self.item())
 
     def __index__(self) -> int:
@@ -352,13 +377,13 @@ class Tensor(Box, Methods):
     def __iter__(self) -> Iterator["Tensor"]:
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(unstack(self))  # type: ignore[call-overload, no-any-return]
+        return iter(unstack(self))
 
     def __contains__(self, value: Any) -> bool:
         return bool(tape_namespace.any(tape_namespace.equal(self, value)).item())
 
     def __getitem__(self, key: Any) -> "Tensor":
-        return index(self, key=_raw_key(key, self.array))  # type: ignore[return-value]
+        return index(self, key=_raw_key(key, self.array))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         step: Primitive = index.primitive  # type: ignore[attr-defined]
@@ -429,8 +454,8 @@ class Tensor(Box, Methods):
     __le__ = compile_operator(comparison.less_equal)
     __gt__ = compile_operator(comparison.greater)
     __ge__ = compile_operator(comparison.greater_equal)
-    __eq__ = compile_operator(comparison.equal)  # type: ignore[assignment]
-    __ne__ = compile_operator(comparison.not_equal)  # type: ignore[assignment]
+    __eq__ = compile_operator(comparison.equal)
+    __ne__ = compile_operator(comparison.not_equal)
     __neg__ = compile_operator(elementwise.negative)
     __pos__ = compile_operator(elementwise.positive)
     __abs__ = compile_operator(elementwise.abs)
@@ -465,7 +490,7 @@ def _raw_key(key: Any, array: Any) -> Any:
         if key.ndim == 0 and key.dtype != dtype.named("bool"):
             return key.__index__()
         return key.array
-    if isinstance(key, bool) or isinstance(key, list) or type(key) in device.by_array:
+    if isinstance(key, (bool, list)) or type(key) in device.by_array:
         if isinstance(key, list):
             key = [k.tolist() if isinstance(k, Tensor) else k for k in key]
         made = device.by_array[type(array)].asarray(key)

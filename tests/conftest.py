@@ -30,6 +30,8 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.section("ops × laws")
     for law in total:
         terminalreporter.write_line(f"{law:<34}{reached[law]:>5} / {total[law]}")
-    terminalreporter.write_line(f"{len(ops)} ops × {len(total)} laws: {reached.total()} of {total.total()} cells reached")
+    terminalreporter.write_line(
+        f"{len(ops)} ops × {len(total)} laws: {reached.total()} of {total.total()} cells reached"
+    )
     for line in sorted(open_cells):
         terminalreporter.write_line(f"open: {line}")

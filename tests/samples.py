@@ -151,7 +151,9 @@ def _elementwise(primitive: Primitive) -> list[Sample]:
                 args[i] = float(domain_of(primitive.name, i).draw((), seed + 9))
                 made.append(Sample(tuple(args), first))
     if primitive.name in COMPLEX:
-        made += [replace(s, args=tuple(complexified(a, seed + i) for i, a in enumerate(s.args))) for s in made[:3:2] or made]
+        made += [
+            replace(s, args=tuple(complexified(a, seed + i) for i, a in enumerate(s.args))) for s in made[:3:2] or made
+        ]
         if count == 2:
             made.append(replace(made[0], args=(complexified(made[0].args[0], seed), made[0].args[1])))
             made.append(replace(made[0], args=(made[0].args[0], complexified(made[0].args[1], seed))))
@@ -288,7 +290,9 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "silu": lambda x: x * scipy.special.expit(x),
     "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
     "gelu": _gelu,
-    "softplus": lambda x, *, beta=1.0, threshold=20.0: np.where(x * beta > threshold, x, np.log1p(np.exp(beta * x)) / beta),
+    "softplus": lambda x, *, beta=1.0, threshold=20.0: np.where(
+        x * beta > threshold, x, np.log1p(np.exp(beta * x)) / beta
+    ),
     "tile": lambda x, *, repetitions: np.tile(x, repetitions),
     "copy": np.array,
 }
@@ -308,7 +312,7 @@ def reference_of(name: str) -> Callable[..., Any] | None:
 _INF = float("inf")
 _FLAT = [(([-1.0, 0.0, 0.5, 2.0],), {}, ([0.0, 0.0, 0.0, 0.0],))]
 
-#: Arguments, keywords and the gradients of a sum of the result, where a function has a kink or an edge: PyTorch's choices.
+#: Arguments, keywords and the gradients of the sum of the result, at kinks and edges: PyTorch's choices.
 KINKS: dict[str, list[tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]]] = {
     "abs": [(([-1.0, 0.0, 2.0],), {}, ([-1.0, 0.0, 1.0],))],
     "relu": [(([-1.0, 0.0, 2.0],), {}, ([0.0, 0.0, 1.0],))],

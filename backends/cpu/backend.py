@@ -13,7 +13,9 @@ from lucidgrad.core.dispatch import complexes, floats
 
 from . import kernels, sampling
 
-_NAMES = """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128""".split()
+_NAMES = (
+    """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128""".split()
+)
 
 dtypes.define(**{name: np.dtype(name) for name in _NAMES})
 

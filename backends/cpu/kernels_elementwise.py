@@ -84,6 +84,8 @@ def in_blocks(function: Callable[..., Any]) -> Callable[..., Any]:
     def kernel(x: Any, **keywords: Any) -> Any:
         if x.dtype.kind not in "fc":
             x = x.astype(dtypes.get_default_dtype())
+        elif x.dtype == np.float16:  # coefficients would overflow
+            return kernel(x.astype(np.float32), **keywords).astype(np.float16)
         if x.size <= BLOCK:
             return function(x, **keywords)
         y = np.empty(x.shape, x.dtype)

@@ -16,9 +16,7 @@ def matmul(x1: Any, x2: Any) -> Any:
     try:
         if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous:  # one product of all rows
             rows = math.prod(x1.shape[:-1])
-            y = np.empty(
-                (*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2)
-            )
+            y = np.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
             np.matmul(x1.reshape(rows, x1.shape[-1]), x2, out=y.reshape(rows, x2.shape[1]))
             return y
         return np.matmul(x1, x2)
@@ -49,9 +47,7 @@ def _contraction(subscripts: str, by_first: bool) -> Callable[[Any, Any], Any]:
     batch = "".join(c for c in output if c in first and c in second)
     left = "".join(c for c in output if c not in second)
     right = "".join(c for c in output if c not in first)
-    summed = "".join(
-        c for c in (first if by_first else second) if c in first and c in second and c not in output
-    )
+    summed = "".join(c for c in (first if by_first else second) if c in first and c in second and c not in output)
     if not summed:
         return _multiplication(first, second, output)
     if output == batch + right + left:  # so that the result needs no turning

@@ -146,9 +146,22 @@ def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = 
     return x.shape[axis] - 1 - np.flip(i, axis=axis)
 
 
+def argtopk(x: Any, *, k: int, axis: int = -1, largest: bool = True) -> Any:
+    x = np.moveaxis(x, axis, -1)
+    n = x.shape[-1]
+    if 0 < k < n:
+        i = np.argpartition(x, n - k if largest else k - 1, axis=-1)
+        i = np.sort(i[..., n - k :] if largest else i[..., :k], axis=-1)  # so that ties are in order
+        order = argsort(np.take_along_axis(x, i, axis=-1), axis=-1, descending=largest)
+        i = np.take_along_axis(i, order, axis=-1)
+    else:
+        i = argsort(x, axis=-1, descending=largest)[..., :k]
+    return np.moveaxis(i, -1, axis)
+
+
 _FUNCTIONS = (
     *(sum, prod, max, min, mean, var, std, logsumexp, softmax, log_softmax, count_nonzero),
-    *(cumulative_sum, cumulative_prod, logcumsumexp, cumulative_argmax, cumulative_argmin, argsort),
+    *(cumulative_sum, cumulative_prod, logcumsumexp, cumulative_argmax, cumulative_argmin, argsort, argtopk),
 )
 
 TABLE: dict[str, Callable[..., Any]] = {function.__name__: function for function in _FUNCTIONS}

@@ -65,12 +65,7 @@ def permute_dims(x: Any, axes: Any) -> Any:
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     rank = x.ndim
-    if (
-        type(source) is int
-        and type(destination) is int
-        and -rank <= source < rank
-        and -rank <= destination < rank
-    ):
+    if type(source) is int and type(destination) is int and -rank <= source < rank and -rank <= destination < rank:
         order = list(range(rank))
         order.insert(destination % rank, order.pop(source))
         return x.transpose(order)
@@ -191,9 +186,7 @@ def put_add(g: Any, key: Any, shape: Any) -> Any:
 # -- positions -----------------------------------------------------------------------------------
 def take(x: Any, i: Any, axis: int | None = None) -> Any:
     if axis is None and x.ndim != 1:
-        raise ValueError(
-            f"take: given an array of dimension {x.ndim} and no axis, expected one or dimension 1"
-        )
+        raise ValueError(f"take: given an array of dimension {x.ndim} and no axis, expected one or dimension 1")
     try:
         return x.take(i, axis)
     except (ValueError, TypeError, IndexError) as error:

@@ -11,13 +11,13 @@ def draw(source: Any, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) 
     native = dtype if dtype in (np.float32, np.float64) else np.dtype("float64")
     if how == "uniform":
         low, high = args
-        return _finish(source.random(shape, dtype=native), low, high - low, dtype)  # type: ignore[arg-type]
+        return _finish(source.random(shape, dtype=native), low, high - low, dtype)
     if how == "normal":
         mean, std = args
         if dtype.kind == "c":  # unit variance in all, as PyTorch's
             parts = source.standard_normal((2, *shape))
             return _finish((parts[0] + 1j * parts[1]) / np.sqrt(2), mean, std, dtype)
-        return _finish(source.standard_normal(shape, dtype=native), mean, std, dtype)  # type: ignore[arg-type]
+        return _finish(source.standard_normal(shape, dtype=native), mean, std, dtype)
     if how == "integers":
         return source.integers(*args, size=shape).astype(dtype)
     if how == "permutation":

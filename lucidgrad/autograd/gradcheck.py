@@ -1,24 +1,15 @@
-"""Derivatives against differences: `gradcheck` and `gradgradcheck`.
+"""`gradcheck` and `gradgradcheck`: derivatives against differences."""
 
-Everything is seen as real functions of real numbers: a complex output is its real and its imaginary part,
-a complex input entry can move in two directions, and its gradient is ``dL/dRe + i dL/dIm``.
-"""
-
-import math
 import random
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from ..creation import asarray
-from ..tensor import Tensor
+from lucidgrad.tensor import Tensor
+
+from .differences import Check, GradcheckError, Tolerance, as_tuple, is_checked, leaf, outputs_of, random_like
 from .gradient import grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
-
-
-class GradcheckError(RuntimeError):
-    """What `gradcheck` and `gradgradcheck` raise when a derivative is wrong."""
 
 
 def gradcheck(
@@ -87,8 +78,8 @@ def gradcheck(
     >>> g.tolist()
     [1.0, 4.0]
     """
-    tolerance = _Tolerance(eps, atol, rtol, nondet_tol)
-    check = _Check("gradcheck", func, inputs, tolerance)
+    tolerance = Tolerance(eps, atol, rtol, nondet_tol)
+    check = Check("gradcheck", func, inputs, tolerance)
     try:
         check.run(fast_mode, check_undefined_grad, check_grad_dtypes, check_batched_grad)
     except GradcheckError:
@@ -133,26 +124,28 @@ def gradgradcheck(
     >>> lg.autograd.gradgradcheck(lambda x: x * x * x, (x,))
     True
     """
-    given = _as_tuple(inputs)
-    fresh = tuple(_leaf(x) if _is_checked(x) else x for x in given)
-    outputs = [y for y in _outputs(func(*fresh)) if y.requires_grad]
+    given = as_tuple(inputs)
+    fresh = tuple(leaf(x) if is_checked(x) else x for x in given)
+    outputs = [y for y in outputs_of(func(*fresh)) if y.requires_grad]
     if grad_outputs is None:
         draw = random.Random(1)
-        seeds = tuple(_random_like(y, draw, gaps=gen_non_contig_grad_outputs) for y in outputs)
+        seeds = tuple(random_like(y, draw, gaps=gen_non_contig_grad_outputs) for y in outputs)
     else:
-        seeds = _as_tuple(grad_outputs)
+        seeds = as_tuple(grad_outputs)
         if len(seeds) != len(outputs):
-            raise ValueError(f"gradgradcheck: given {len(seeds)} grad_outputs for {len(outputs)} outputs that require grad")
-    seeds = tuple(_leaf(g) for g in seeds)
-    wanted = [i for i, x in enumerate(given) if _is_checked(x)]
+            raise ValueError(
+                f"gradgradcheck: given {len(seeds)} grad_outputs for {len(outputs)} outputs that require grad"
+            )
+    seeds = tuple(leaf(g) for g in seeds)
+    wanted = [i for i, x in enumerate(given) if is_checked(x)]
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
         xs, gs = args[: len(given)], args[len(given) :]
-        ys = [y for y in _outputs(func(*xs)) if y.requires_grad]
+        ys = [y for y in outputs_of(func(*xs)) if y.requires_grad]
         found = grad(ys, [xs[i] for i in wanted], gs, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
-    check = _Check("gradgradcheck", gradients, (*given, *seeds), _Tolerance(eps, atol, rtol, nondet_tol))
+    check = Check("gradgradcheck", gradients, (*given, *seeds), Tolerance(eps, atol, rtol, nondet_tol))
     try:
         check.run(fast_mode, check_undefined_grad, check_grad_dtypes, check_batched_grad)
     except GradcheckError:
@@ -160,358 +153,3 @@ def gradgradcheck(
             raise
         return False
     return True
-
-
-# -- real numbers from tensors, and back -----------------------------------------------------------
-def _as_tuple(values: Any) -> tuple[Any, ...]:
-    return (values,) if isinstance(values, Tensor) else tuple(values)
-
-
-def _is_checked(x: Any) -> bool:
-    return isinstance(x, Tensor) and x.requires_grad
-
-
-def _leaf(x: Tensor) -> Tensor:
-    """A leaf of the same values and memory layout, apart from the user's graph."""
-    return x.detach().requires_grad_(True)
-
-
-def _outputs(result: Any) -> list[Tensor]:
-    return [y for y in _as_tuple(result) if isinstance(y, Tensor)]
-
-
-def _is_complex(x: Tensor) -> bool:
-    return "complex" in str(x.dtype)
-
-
-def _is_inexact(x: Tensor) -> bool:
-    return "float" in str(x.dtype) or _is_complex(x)
-
-
-def _numbers(x: Tensor) -> list[Any]:
-    return x.detach().reshape((-1,)).tolist()  # type: ignore[no-any-return]
-
-
-def _tensor(numbers: Sequence[Any], like: Tensor) -> Tensor:
-    made = asarray(list(numbers), dtype=like.dtype, device=like.device)
-    return made.reshape(tuple(like.shape))
-
-
-def _parts(x: Tensor) -> list[float]:
-    """The real numbers in a tensor: all real parts, then all imaginary parts."""
-    numbers = _numbers(x)
-    if not _is_complex(x):
-        return numbers
-    return [z.real for z in numbers] + [z.imag for z in numbers]
-
-
-def _from_parts(parts: Sequence[float], like: Tensor) -> Tensor:
-    if _is_complex(like):
-        half = len(parts) // 2
-        parts = [complex(a, b) for a, b in zip(parts[:half], parts[half:])]  # type: ignore[misc]
-    return _tensor(parts, like)
-
-
-def _random_like(x: Tensor, draw: random.Random, gaps: bool = False) -> Tensor:
-    n = len(_parts(x))
-    made = _from_parts([draw.gauss(0.0, 1.0) for _ in range(n)], x)
-    if gaps:
-        pair = [number for number in _numbers(made) for _ in range(2)]
-        wide = asarray(pair, dtype=x.dtype, device=x.device).reshape((*x.shape, 2))
-        made = wide[..., 0]
-    return made
-
-
-def _entry(x: Tensor, part: int) -> str:
-    """Where in a tensor one of its real numbers is."""
-    size = math.prod(x.shape)
-    place, index = part % size if size else 0, []
-    for n in reversed(x.shape):
-        index.append(place % n)
-        place //= n
-    which = "" if not _is_complex(x) else "the real part of " if part < size else "the imaginary part of "
-    return f"{which}entry {tuple(reversed(index))}"
-
-
-# -- the check -------------------------------------------------------------------------------------
-class _Tolerance(NamedTuple):
-    eps: float
-    atol: float
-    rtol: float
-    nondet: float
-
-    def allows(self, found: complex, expected: complex) -> bool:
-        return abs(found - expected) <= self.atol + self.rtol * abs(expected)  # never true of NaN
-
-    def __str__(self) -> str:
-        return f"atol {self.atol:g} + rtol {self.rtol:g} * |numerical|"
-
-
-class _Wrong(NamedTuple):
-    """The worst difference between an analytical and a numerical derivative."""
-
-    excess: float
-    output: int
-    row: int
-    input: int
-    column: int
-    analytical: float
-    numerical: float
-
-
-class _Check:
-    """One function at one point."""
-
-    def __init__(self, name: str, func: Callable[..., Any], inputs: Any, tolerance: _Tolerance) -> None:
-        self.name, self.func, self.tolerance = name, func, tolerance
-        self.inputs = _as_tuple(inputs)
-        self.checked = [i for i, x in enumerate(self.inputs) if _is_checked(x)]
-        if not self.checked:
-            raise ValueError(f"{name}: none of the inputs requires grad, expected at least one that does")
-        for i in self.checked:
-            if str(self.inputs[i].dtype) not in ("float64", "complex128"):
-                warnings.warn(
-                    f"{name}: input {i} requires grad and has dtype {self.inputs[i].dtype}; differences need float64 "
-                    f"or complex128, so the check will likely fail",
-                    stacklevel=4,
-                )
-        self.leaves = {i: _leaf(self.inputs[i]) for i in self.checked}
-        outputs = _outputs(func(*self._arguments(self.leaves)))
-        self.places = [k for k, y in enumerate(outputs) if _is_inexact(y)]
-        self.outputs = [outputs[k] for k in self.places]
-        self.base = [_parts(y) for y in self.outputs]
-        self.point = {i: _parts(self.inputs[i]) for i in self.checked}
-
-    def run(self, fast: bool, undefined: bool, dtypes: bool, batched: bool) -> None:
-        self._check_repeatable()
-        wrong = self._fast() if fast else self._full()
-        if wrong is not None:
-            self._report(wrong)
-        live = [k for k, y in enumerate(self.outputs) if y.requires_grad]
-        for k in live:
-            self._check_backward(k, dtypes)
-            if undefined and len(live) > 1:
-                self._check_undefined(k, live)
-            if batched:
-                self._check_batched(k)
-
-    # -- evaluating
-    def _arguments(self, instead: dict[int, Tensor]) -> list[Any]:
-        return [instead.get(i, x) for i, x in enumerate(self.inputs)]
-
-    def _evaluate(self, i: int, shift: dict[int, float]) -> list[list[float]]:
-        """The outputs' real numbers with some of those of input i moved; the user's tensors are not written."""
-        parts = list(self.point[i])
-        for part, by in shift.items():
-            parts[part] += by
-        moved = {j: _leaf(self.inputs[j]) for j in self.checked}
-        moved[i] = _from_parts(parts, self.inputs[i]).requires_grad_(True)
-        outputs = _outputs(self.func(*self._arguments(moved)))
-        if len(outputs) <= max(self.places, default=-1):
-            raise GradcheckError(f"{self.name}: the function returned {len(outputs)} outputs near a point where it had more")
-        return [_parts(outputs[k]) for k in self.places]
-
-    def _gradients(self, k: int, seed: Tensor) -> dict[int, list[float]]:
-        """The analytical gradients of one output, as real numbers; zeros where there is none."""
-        leaves = [self.leaves[i] for i in self.checked]
-        found: Sequence[Any] = [None] * len(leaves)
-        if self.outputs[k].requires_grad:
-            found = grad(self.outputs[k], leaves, seed, retain_graph=True, allow_unused=True)
-        for i, g in zip(self.checked, found, strict=True):
-            if g is not None and g.shape != self.leaves[i].shape:
-                raise GradcheckError(
-                    f"{self.name}: the gradient of input {i} has shape {g.shape}, the input {self.leaves[i].shape}"
-                )
-        return {
-            i: [0.0] * len(self.point[i]) if g is None else _parts(g)
-            for i, g in zip(self.checked, found, strict=True)
-        }
-
-    # -- comparing
-    def _full(self) -> _Wrong | None:
-        """Every entry of every Jacobian."""
-        numerical = {
-            (i, part): self._difference(i, {part: 1.0}) for i in self.checked for part in range(len(self.point[i]))
-        }
-        worst = None
-        for k, y in enumerate(self.outputs):
-            for row, seed in self._unit_seeds(y):
-                found = self._gradients(k, seed)
-                for i in self.checked:
-                    for column, analytical in enumerate(found[i]):
-                        expected = numerical[i, column][k][row]
-                        worst = self._worse(worst, k, row, i, column, analytical, expected)
-        return worst
-
-    def _fast(self) -> _Wrong | None:
-        """Random projections; the whole Jacobian only to say where it is wrong."""
-        draw = random.Random(0)
-        seeds = [_random_like(y, draw) for y in self.outputs]
-        found = [self._gradients(k, seed) for k, seed in enumerate(seeds)]
-        worst = None
-        for i in self.checked:
-            direction = [draw.gauss(0.0, 1.0) for _ in self.point[i]]
-            length = math.hypot(*direction) or 1.0
-            shift = {part: a / length for part, a in enumerate(direction)}
-            try:
-                slopes = self._difference(i, shift)
-            except GradcheckError:
-                self._full()  # says at which entry
-                raise
-            for k, seed in enumerate(seeds):
-                expected = sum(a * b for a, b in zip(_parts(seed), slopes[k], strict=True))
-                analytical = sum(a * b for a, b in zip(found[k][i], shift.values(), strict=True))
-                worst = self._worse(worst, k, -1, i, -1, analytical, expected)
-        return (self._full() or worst) if worst is not None else None
-
-    def _worse(
-        self, worst: _Wrong | None, k: int, row: int, i: int, column: int, analytical: float, numerical: float
-    ) -> _Wrong | None:
-        if self.tolerance.allows(analytical, numerical):
-            return worst
-        excess = abs(analytical - numerical) / (self.tolerance.atol + self.tolerance.rtol * abs(numerical) or 1e-300)
-        if worst is not None and not (excess > worst.excess or math.isnan(excess)):
-            return worst
-        return _Wrong(excess, k, row, i, column, analytical, numerical)
-
-    def _unit_seeds(self, y: Tensor) -> Iterator[tuple[int, Tensor]]:
-        n = len(_parts(y))
-        for row in range(n):
-            yield row, _from_parts([1.0 if part == row else 0.0 for part in range(n)], y)
-
-    def _difference(self, i: int, direction: dict[int, float]) -> list[list[float]]:
-        """Central differences of all outputs along one direction in input i; raises at a kink."""
-        step = self.tolerance.eps
-        left, right = self._two_sides(i, direction, step)
-        for k in range(len(self.outputs)):
-            for row, (a, b) in enumerate(zip(left[k], right[k], strict=True)):
-                if self._apart(a, b, k, row, step):
-                    self._check_kink(i, direction, k, row, a, b)
-        return [[(a + b) / 2 for a, b in zip(*sides, strict=True)] for sides in zip(left, right, strict=True)]
-
-    def _two_sides(self, i: int, direction: dict[int, float], step: float) -> tuple[list[list[float]], list[list[float]]]:
-        """Left and right difference quotients."""
-        before = self._evaluate(i, {part: -step * a for part, a in direction.items()})
-        after = self._evaluate(i, {part: step * a for part, a in direction.items()})
-        left = [[(b - a) / step for a, b in zip(*pair, strict=True)] for pair in zip(before, self.base, strict=True)]
-        right = [[(b - a) / step for a, b in zip(*pair, strict=True)] for pair in zip(self.base, after, strict=True)]
-        return left, right
-
-    def _apart(self, left: float, right: float, k: int, row: int, step: float) -> bool:
-        """Whether two one-sided derivatives differ by more than rounding and the tolerance explain."""
-        if math.isfinite(left) != math.isfinite(right):
-            return True
-        double = str(self.outputs[k].dtype) in ("float64", "complex128")
-        noise = 32 * (2.0**-53 if double else 2.0**-24) * max(1.0, abs(self.base[k][row])) / step
-        largest = max(abs(left), abs(right))
-        return abs(right - left) > noise + self.tolerance.atol + self.tolerance.rtol * largest
-
-    def _check_kink(self, i: int, direction: dict[int, float], k: int, row: int, left: float, right: float) -> None:
-        """Raise if left and right derivative stay apart while the step shrinks."""
-        first = abs(right - left)
-        for shrink in (8, 64):
-            step = self.tolerance.eps / shrink
-            lefts, rights = self._two_sides(i, direction, step)
-            left, right = lefts[k][row], rights[k][row]
-            if not self._apart(left, right, k, row, step) or abs(right - left) < first / 2:
-                return
-        x = self.inputs[i]
-        if len(direction) == 1:
-            (part,) = direction
-            where = f"{_entry(x, part)} of input {i}, which is {self.point[i][part]:.6g},"
-        else:
-            where = f"input {i}, along a random direction,"
-        raise GradcheckError(
-            f"{self.name}: {_entry(self.outputs[k], row)} of output {self.places[k]} is not differentiable at {where} "
-            f"(left derivative {left:.6g}, right derivative {right:.6g}); check it at another point"
-        )
-
-    def _report(self, wrong: _Wrong) -> None:
-        y, x = self.outputs[wrong.output], self.inputs[wrong.input]
-        numbers = (
-            f"analytical {wrong.analytical:.10g}, numerical {wrong.numerical:.10g}, a difference of "
-            f"{abs(wrong.analytical - wrong.numerical):.3g} where {self.tolerance} are allowed"
-        )
-        if wrong.row < 0:
-            raise GradcheckError(
-                f"{self.name}: random projections of the Jacobian of output {self.places[wrong.output]} with respect to "
-                f"input {wrong.input} differ: {numbers}"
-            )
-        places = (
-            f"{_entry(y, wrong.row)} of output {self.places[wrong.output]} with respect to "
-            f"{_entry(x, wrong.column)} of input {wrong.input}"
-        )
-        if not y.requires_grad:
-            raise GradcheckError(
-                f"{self.name}: output {self.places[wrong.output]} does not require grad, yet it changes with input "
-                f"{wrong.input}: its history was lost. The derivative of {places}: {numbers}"
-            )
-        raise GradcheckError(f"{self.name}: the derivative of {places} is wrong: {numbers}")
-
-    # -- what else can be wrong
-    def _check_repeatable(self) -> None:
-        again = self._evaluate(self.checked[0], {})
-        for k, (first, second) in enumerate(zip(self.base, again, strict=True)):
-            self._check_same(first, second, f"two evaluations of the function at the same point differ in output {self.places[k]}")
-
-    def _check_same(self, first: Sequence[float], second: Sequence[float], message: str) -> None:
-        for a, b in zip(first, second, strict=True):
-            if abs(a - b) > self.tolerance.nondet:
-                raise GradcheckError(
-                    f"{self.name}: {message}: {a:.10g} and {b:.10g}, where a difference of nondet_tol = "
-                    f"{self.tolerance.nondet:g} is allowed"
-                )
-
-    def _check_backward(self, k: int, dtypes: bool) -> None:
-        seed = _random_like(self.outputs[k], random.Random(2))
-        first, second = self._gradients(k, seed), self._gradients(k, seed)
-        for i in self.checked:
-            message = f"two backward passes from output {self.places[k]} differ in the gradient of input {i}"
-            self._check_same(first[i], second[i], message)
-        leaves = [self.leaves[i] for i in self.checked]
-        found = grad(self.outputs[k], leaves, seed, retain_graph=True, allow_unused=True)
-        for i, g in zip(self.checked, found, strict=True):
-            if dtypes and g is not None and g.dtype != self.leaves[i].dtype:
-                raise GradcheckError(
-                    f"{self.name}: the gradient of input {i} has dtype {g.dtype}, the input {self.leaves[i].dtype}"
-                )
-
-    def _check_undefined(self, k: int, live: Sequence[int]) -> None:
-        """An output that is left out counts as one with a gradient of zeros."""
-        leaves = [self.leaves[i] for i in self.checked]
-        seed = _random_like(self.outputs[k], random.Random(3))
-        seeds = [seed if j == k else _from_parts([0.0] * len(self.base[j]), self.outputs[j]) for j in live]
-        filled = grad([self.outputs[j] for j in live], leaves, seeds, retain_graph=True, allow_unused=True)
-        alone = self._gradients(k, seed)
-        for i, g in zip(self.checked, filled, strict=True):
-            parts = [0.0] * len(self.point[i]) if g is None else _parts(g)
-            for a, b in zip(alone[i], parts, strict=True):
-                if not self.tolerance.allows(a, b):
-                    raise GradcheckError(
-                        f"{self.name}: the gradient of input {i} from output {self.places[k]} alone is not the one where "
-                        f"the other outputs have gradients of zeros: {a:.10g} and {b:.10g}"
-                    )
-
-    def _check_batched(self, k: int) -> None:
-        """One call with a batch of seeds must give what one call per seed gives."""
-        leaves = [self.leaves[i] for i in self.checked]
-        y, draw = self.outputs[k], random.Random(4)
-        seeds = [_random_like(y, draw) for _ in range(3)]
-        numbers = [number for seed in seeds for number in _numbers(seed)]
-        batch = asarray(numbers, dtype=y.dtype, device=y.device).reshape((len(seeds), *y.shape))
-        try:
-            found = grad(y, leaves, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
-        except Exception as error:
-            raise GradcheckError(
-                f"{self.name}: a batch of seeds for output {self.places[k]} fails with {type(error).__name__}: {error}"
-            ) from error
-        for number, seed in enumerate(seeds):
-            alone = self._gradients(k, seed)
-            for i, g in zip(self.checked, found, strict=True):
-                parts = [0.0] * len(self.point[i]) if g is None else _parts(g[number])
-                for a, b in zip(parts, alone[i], strict=True):
-                    if not self.tolerance.allows(a, b):
-                        raise GradcheckError(
-                            f"{self.name}: for seed {number} of a batch for output {self.places[k]}, the gradient of input {i} "
-                            f"is {a:.10g}; by itself that seed gives {b:.10g}"
-                        )

@@ -88,8 +88,8 @@ def grad(
         if node not in plan.reached:
             if not allow:
                 raise GradArgError(
-                    f"One of the differentiated Tensors appears to not have been used in the graph: inputs[{i}] does not "
-                    f"lead to the outputs. Set allow_unused=True if this is the desired behavior."
+                    f"One of the differentiated Tensors appears to not have been used in the graph: inputs[{i}] "
+                    f"does not lead to the outputs. Set allow_unused=True if this is the desired behavior."
                 )
             if materialize_grads and isinstance(start, GradientEdge):
                 raise GradArgError("materialize_grads cannot be used when the given input is a GradientEdge")
@@ -175,7 +175,7 @@ class _Level:
 
     def __init__(self, batched: bool) -> None:
         self.number = next(batching.levels) if batched else 0
-        self.size: int | None = None
+        self.size = 0  # not known before the first seed
 
     def __bool__(self) -> bool:
         return self.number > 0
@@ -187,7 +187,9 @@ def _sequence(given: Any, name: str) -> list[Any]:
     if isinstance(given, (Tensor, GradientEdge)):
         given = [given]
     elif not isinstance(given, Iterable):
-        raise TypeError(f"{name}: given {type(given).__name__}, expected a Tensor, a GradientEdge or an iterable of them")
+        raise TypeError(
+            f"{name}: given {type(given).__name__}, expected a Tensor, a GradientEdge or an iterable of them"
+        )
     items = list(given)
     for i, item in enumerate(items):
         if not isinstance(item, (Tensor, GradientEdge)):
@@ -211,7 +213,7 @@ def _tensor_of(start: TensorOrEdge, node: Any) -> Tensor:
     tensor = node.tensor() if hasattr(node, "tensor") else None
     if tensor is None:
         raise GradArgError("backward: a GradientEdge in inputs must be that of a leaf that still exists")
-    return tensor  # type: ignore[no-any-return]
+    return tensor
 
 
 def _roots(
@@ -226,8 +228,10 @@ def _roots(
         raise TypeError(f"{seeds_name}: given a dict, expected one seed per output")
     elif isinstance(seeds, (Tensor, numbers.Number)) or _is_array(seeds):
         given = [seeds]
-    else:
+    elif isinstance(seeds, Iterable) and not isinstance(seeds, str):
         given = list(seeds)
+    else:
+        raise TypeError(f"{seeds_name}: given {type(seeds).__name__}, expected one seed per output")
     if len(given) != len(ends):
         raise GradArgError(
             f"got {len(ends)} tensors and {len(given)} gradients: {seeds_name} must be the same length as {name}"
@@ -260,14 +264,17 @@ def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> 
         if meta is None:
             raise GradArgError(f"{who}: a number needs an output whose shape is known; pass a Tensor")
         if level:
-            raise GradArgError(f"{who}: given a number, expected a Tensor with a batch axis, as is_grads_batched=True says")
+            raise GradArgError(
+                f"{who}: given a number, expected a Tensor with a batch axis, as is_grads_batched=True says"
+            )
+        if not isinstance(seed, numbers.Real) and meta.dtype not in complexes:
+            raise GradArgError(f"{who}: given a complex number, expected a real one: {whose} has dtype {meta.dtype}")
         backend = device.backend_named(meta.device)
-        return box(backend.full(meta.shape, seed, meta.dtype, meta.device))  # type: ignore[no-any-return]
+        return box(backend.full(meta.shape, seed, meta.dtype, meta.device))
     if isinstance(seed, Tensor):
         if meta is not None and seed.device != meta.device:
             raise GradArgError(
-                f"{who} is on {seed.device} and {whose} on {meta.device}; move the seed with "
-                f".to({str(meta.device)!r})"
+                f"{who} is on {seed.device} and {whose} on {meta.device}; move the seed with .to({str(meta.device)!r})"
             )
     elif _is_array(seed):
         here = "cpu" if meta is None else meta.device
@@ -280,10 +287,10 @@ def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> 
 def _checked_seed(seed: Tensor, meta: Meta, who: str, whose: str, level: _Level) -> Tensor:
     shape = tuple(seed.array.shape)
     if level:
-        if not shape or shape[1:] != tuple(meta.shape) or level.size not in (None, shape[0]):
+        if not shape or shape[1:] != tuple(meta.shape) or level.size not in (0, shape[0]):
             raise GradArgError(
-                f"If is_grads_batched=True, the first axis of each seed is its batch: {who} has shape {shape}, expected "
-                f"({'B' if level.size is None else level.size}, *{tuple(meta.shape)}), {whose} having shape {tuple(meta.shape)}"
+                f"If is_grads_batched=True, the first axis of each seed is its batch: {who} has shape {shape}, "
+                f"expected ({level.size or 'B'}, *{tuple(meta.shape)}), {whose} having shape {tuple(meta.shape)}"
             )
         level.size = shape[0]
     elif shape != tuple(meta.shape):
@@ -311,7 +318,7 @@ def _implicit_seed(meta: Meta | None, who: str, whose: str, level: _Level) -> Te
         )
     if meta.dtype not in floats:
         raise GradArgError(f"{whose} has dtype {meta.dtype}, expected a floating-point output")
-    return box(device.backend_named(meta.device).full(meta.shape, 1, meta.dtype, meta.device))  # type: ignore[no-any-return]
+    return box(device.backend_named(meta.device).full(meta.shape, 1, meta.dtype, meta.device))
 
 
 # -- seeds in, gradients out ---------------------------------------------------------------------
@@ -328,7 +335,7 @@ def _leave(g: Any, level: _Level, create_graph: bool) -> Tensor:
     if level:
         with enable_grad() if create_graph else no_grad():
             g = batching.leave_level(g, level=level.number, size=level.size)
-    return g  # type: ignore[no-any-return]
+    return g
 
 
 def _zeros(start: Tensor, create_graph: bool) -> Tensor:

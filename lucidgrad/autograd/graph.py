@@ -4,8 +4,7 @@ from typing import Any, NamedTuple
 
 from lucidgrad.core.dispatch import node_of
 from lucidgrad.core.primitive import Meta
-from lucidgrad.core.tape import GraphNode as Node
-from lucidgrad.core.tape import edge_of, node_of_edge, touch
+from lucidgrad.core.tape import GraphNode as Node, edge_of, node_of_edge, touch
 from lucidgrad.tensor import Tensor
 
 __all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version"]
@@ -36,9 +35,9 @@ class GradientEdge(NamedTuple):
         """Shape, dtype and device of the tensor, where they are known."""
         node = self.resolve()
         if hasattr(node, "meta"):
-            return node.meta  # type: ignore[no-any-return]
+            return node.meta
         if hasattr(node, "fork"):
-            return node.fork.metas[node.index]  # type: ignore[no-any-return]
+            return node.fork.metas[node.index]
         return node.extras.meta if node.extras is not None else None
 
 
@@ -55,5 +54,3 @@ def increment_version(tensors: Any) -> None:
     """Tell the tape that the memory of these tensors was written by other means."""
     for tensor in [tensors] if isinstance(tensors, Tensor) else list(tensors):
         touch(tensor.array)
-
-

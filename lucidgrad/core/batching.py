@@ -77,11 +77,11 @@ for _symbol, _name in _BINARY.items():
     setattr(Batched, f"__r{_symbol}__", _operator(_name, reflected=True))
 for _symbol, _name in _COMPARE.items():
     setattr(Batched, f"__{_symbol}__", _operator(_name, reflected=False))
-Batched.__matmul__ = _operator("matmul", reflected=False)  # type: ignore[attr-defined]
-Batched.__rmatmul__ = _operator("matmul", reflected=True)  # type: ignore[attr-defined]
-Batched.__neg__ = lambda self: interpret(registry["negative"], (self,), {})  # type: ignore[attr-defined]
-Batched.__invert__ = lambda self: interpret(registry["bitwise_invert"], (self,), {})  # type: ignore[attr-defined]
-Batched.__hash__ = object.__hash__  # type: ignore[method-assign]
+setattr(Batched, "__matmul__", _operator("matmul", reflected=False))  # noqa: B010
+setattr(Batched, "__rmatmul__", _operator("matmul", reflected=True))  # noqa: B010
+setattr(Batched, "__neg__", lambda self: interpret(registry["negative"], (self,), {}))  # noqa: B010
+setattr(Batched, "__invert__", lambda self: interpret(registry["bitwise_invert"], (self,), {}))  # noqa: B010
+setattr(Batched, "__hash__", object.__hash__)  # noqa: B010
 
 
 # -- running a primitive -------------------------------------------------------------------------
@@ -96,9 +96,7 @@ def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any
 
     if primitive.batch is not None:
         y = primitive.batch(call, values, batched, keywords)
-    elif primitive.kind is ELEMENTWISE:
-        y = call(*align(values, batched), **keywords)
-    elif primitive.kind is MATRIX:
+    elif primitive.kind is ELEMENTWISE or primitive.kind is MATRIX:
         y = call(*align(values, batched), **keywords)
     elif set(primitive.keywords) & {"axis"} and len(values) == 1:
         y = shift_axis(call, values, batched, keywords)
@@ -123,7 +121,9 @@ def run(name: str, *arrays: Any, **keywords: Any) -> Any:
     return dispatch.compute(registry[name], arrays, {**registry[name].keywords, **keywords})
 
 
-def shift_axis(call: Callable[..., Any], values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+def shift_axis(
+    call: Callable[..., Any], values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
+) -> Any:
     """Batching for primitives with an ``axis``: one further to the right, the batch axis being hidden."""
     values = spread(values, batched)
     rank = len(values[0].shape) - 1
@@ -152,7 +152,11 @@ def spread(values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
 
 
 def _loop(
-    primitive: Primitive, call: Callable[..., Any], values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
+    primitive: Primitive,
+    call: Callable[..., Any],
+    values: Sequence[Any],
+    batched: Sequence[bool],
+    keywords: dict[str, Any],
 ) -> Any:
     if primitive.name not in loops:
         loops.add(primitive.name)
@@ -202,7 +206,11 @@ def sum_level(xp: Any, x: Any, /, *, level: int, size: int) -> Any:
     return Batched(sum_level.primitive.program(xp, x.value, level=level, size=size), x.level)  # type: ignore[attr-defined]
 
 
-_STRUCTURAL = {"enter_level", "leave_level", "sum_level"}  # these act on levels instead of running inside them
+_STRUCTURAL = {
+    "enter_level",
+    "leave_level",
+    "sum_level",
+}  # these act on levels instead of running inside them
 
 
 class _BatchNamespace:
@@ -245,7 +253,9 @@ class _BatchLevel:
         return self._inner(array).dtype_of(array.value)
 
     def to_numpy(self, array: Batched) -> Any:
-        raise RuntimeError("the values of a batched tensor can't be read inside vmap: they differ from example to example")
+        raise RuntimeError(
+            "the values of a batched tensor can't be read inside vmap: they differ from example to example"
+        )
 
     def format(self, array: Batched) -> str:
         return repr(array)
@@ -254,7 +264,9 @@ class _BatchLevel:
         return Batched(self._inner(array).copy(array.value), array.level)
 
     def write(self, target: Batched, key: Any, value: Any) -> None:
-        raise RuntimeError("in-place operations inside vmap are not possible on a batched value; use the out-of-place form")
+        raise RuntimeError(
+            "in-place operations inside vmap are not possible on a batched value; use the out-of-place form"
+        )
 
     def writable(self, array: Batched) -> bool:
         return False

@@ -10,7 +10,7 @@ class Alias:
     one, an in-place operation rewrote it, and the view's history is replayed (`inplace.history`).
     """
 
-    __slots__ = ("base", "barrier", "seen", "steps")
+    __slots__ = ("barrier", "base", "seen", "steps")
 
     def __init__(self, base: Any, steps: tuple[Any, ...], seen: Any, barrier: str | None) -> None:
         self.base = base

@@ -5,7 +5,7 @@ name it answers to; the engine asks here and never learns which library it compu
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import DeviceError
 
@@ -28,7 +28,7 @@ class Device:
     """
 
     __slots__ = ("index", "type")
-    _known: dict[tuple[str, int | None], "Device"] = {}
+    _known: ClassVar[dict[tuple[str, int | None], "Device"]] = {}
 
     type: str
     index: int | None
@@ -80,7 +80,7 @@ def register_loader(name: str, load: Callable[[], Any]) -> None:
 def known() -> dict[str, str]:
     """The device names, and what answers to them."""
     found = {name: f"loaded, {', '.join(t.__name__ for t in b.array_types[:1])}" for name, b in _by_name.items()}
-    return {**{name: "loaded when first used" for name in _loaders}, **found}
+    return {**dict.fromkeys(_loaders, "loaded when first used"), **found}
 
 
 def backend_named(device: Any) -> Any:

@@ -49,9 +49,7 @@ def settle(y: Any, arrays: Sequence[Any], promote: bool) -> Any:
 def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
     """What each cotangent must become: shape, dtype, and the batch levels it was spread over."""
     spread = getattr(y, "levels", ())
-    return tuple(
-        None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(spread, a)) for a in arrays
-    )
+    return tuple(None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(spread, a)) for a in arrays)
 
 
 def _missing(spread: Any, array: Any) -> tuple[Any, ...]:
@@ -378,6 +376,7 @@ class _Template:
 
     def _unwrap_pair(self) -> list[str]:
         x1, x2 = self.xs
+        array2 = f"{x2}.array"
         inexact = "{0}.dtype in floats"  # with integers a Python float gives the default dtype: apply settles it
 
         def scalar(i: int) -> list[str]:
@@ -398,7 +397,7 @@ class _Template:
             *deep(deep(scalar(1))),
             "    else:",
             "        " + self.fallback,
-            f"elif type({x2}) is Tensor and (type({x1}) is int or type({x1}) is float and {inexact.format(x2 + '.array')}):",
+            f"elif type({x2}) is Tensor and (type({x1}) is int or type({x1}) is float and {inexact.format(array2)}):",
             *deep(scalar(0)),
             *deep(self._take(1)),
             "    lead = a1",
@@ -423,7 +422,12 @@ class _Template:
             lines += [*self._fit(), *self._save(self.wanted, ())]
             lines += ["n.age = next(ages)", "out._node = n", "out._alias = None", *self._view(), "return out"]
         else:
-            lines += ["out._node = None", "out._alias = state.fresh if unusual else None", *self._view(), "return out"]
+            lines += [
+                "out._node = None",
+                "out._alias = state.fresh if unusual else None",
+                *self._view(),
+                "return out",
+            ]
         return lines
 
     def _view(self) -> list[str]:
@@ -458,7 +462,11 @@ class _Template:
         i, *later = rest
         if not later and not chosen:
             return self._save([], (i,))
-        lines = [f"if n{i} is not None:", *("    " + line for line in self._save(later, (*chosen, i))), "else:"]
+        lines = [
+            f"if n{i} is not None:",
+            *("    " + line for line in self._save(later, (*chosen, i))),
+            "else:",
+        ]
         return lines + ["    " + line for line in self._save(later, chosen)]
 
     def _word(self, kind: str, at: Any) -> str:

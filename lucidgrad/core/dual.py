@@ -36,7 +36,9 @@ def _zero(xp: Any, y: Any) -> Any:
     return tuple(map(xp.zeros_like, y)) if isinstance(y, tuple) else xp.zeros_like(y)
 
 
-def _diagonal(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
+def _diagonal(
+    primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]
+) -> Any:
     """The sum over the inputs of their VJP rules, given the tangents as cotangents."""
     total = None
     for i, t in enumerate(ts):
@@ -44,7 +46,8 @@ def _diagonal(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequ
             continue
         recipe = primitive.recipe((i,))
         saved = _save(recipe.items, y, xs, keywords)
-        part = recipe.joint(xp, t, saved)[i] if recipe.joint else recipe.only(xp, t, saved)
+        pulled = (recipe.joint or recipe.pulls[0][1])(xp, t, saved)
+        part = pulled[i] if recipe.joint else pulled
         total = part if total is None else total + part
     if total is None:
         return xp.zeros_like(y)
@@ -61,11 +64,15 @@ def _itself(primitive: Primitive, xp: Any, xs: Sequence[Any], ts: Sequence[Any],
     return getattr(xp, primitive.name)(*args, **keywords)
 
 
-def _transposed(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
+def _transposed(
+    primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]
+) -> Any:
     """Record the VJP as a function of its seed, then walk it backwards from the tangents."""
     outer = next(a for a in (*xs, *ts) if a is not None and not isinstance(a, (int, float, complex)))
     on_tape = type(outer) not in device.by_array  # tensors: the result is differentiable in its turn
-    wanted = tuple(i for i in range(len(xs)) if ts[i] is not None and (primitive.variadic or i in primitive.differentiable))
+    wanted = tuple(
+        i for i in range(len(xs)) if ts[i] is not None and (primitive.variadic or i in primitive.differentiable)
+    )
     if not wanted:
         return _zero(xp, y)
     recipe = primitive.recipe(() if primitive.variadic else wanted)

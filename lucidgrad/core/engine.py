@@ -153,7 +153,12 @@ class Walk:
     """
 
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: bool = False) -> None:
-        self.plan, self.create_graph, self.retain_graph, self.accumulate = plan, create_graph, retain_graph, accumulate
+        self.plan, self.create_graph, self.retain_graph, self.accumulate = (
+            plan,
+            create_graph,
+            retain_graph,
+            accumulate,
+        )
         self.pending: dict[Any, Any] = {}  # node -> the sum of its cotangents so far (a list for a Fork)
         self.owned: set[Any] = set()  # nodes whose sum is in a buffer that the walk made itself
         self.uses = plan.hooked_leaves()
@@ -367,7 +372,7 @@ class Walk:
             raise TypeError(f"{who} returned {type(given).__name__}, expected a Tensor or None")
         if g is None:
             raise RuntimeError(f"{who} returned a gradient where none arrived")
-        if (given.array.shape != _raw(g).shape or given.array.dtype != _raw(g).dtype):
+        if given.array.shape != _raw(g).shape or given.array.dtype != _raw(g).dtype:
             raise RuntimeError(
                 f"{who} changed the gradient from shape {tuple(_raw(g).shape)}, {_raw(g).dtype} "
                 f"to shape {tuple(given.array.shape)}, {given.array.dtype}; both must stay"

@@ -45,7 +45,11 @@ def _overwrite_vjp(xp: Any, g: Any, x_meta: Meta, v_meta: Meta, *, steps: Sequen
     return _outside(xp, g, x_meta, steps), forth(xp, g, steps)
 
 
-@primitive(LINEAR, vjp=joint(_overwrite_vjp), batch=lambda call, values, batched, keywords: _overwrite_batch(values, batched, keywords))
+@primitive(
+    LINEAR,
+    vjp=joint(_overwrite_vjp),
+    batch=lambda call, values, batched, keywords: _overwrite_batch(values, batched, keywords),
+)
 def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any) -> Any:
     """A copy of x in which the part that ``steps`` lead to has the values v."""
     part = forth(xp, x, steps)
@@ -110,7 +114,7 @@ def update(op: Any, x: Any, *others: Any, **keywords: Any) -> Any:
     arrays = [array for array, _ in pairs]
     nodes = [node if state.recording else None for _, node in pairs]
     wanted = tuple(i for i in step.differentiable if i < len(nodes) and nodes[i] is not None)
-    check_writable(x, name, bool(wanted) or state.recording and _has_history(x))
+    check_writable(x, name, bool(wanted) or (state.recording and _has_history(x)))
     keywords = {**step.keywords, **keywords}
     backend = device.by_array[type(x.array)]
     kept = list(arrays)
@@ -140,7 +144,9 @@ def _check_result(name: str, old: Any, new: Any) -> None:
             f"{name}: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
         )
     ranks = ["bool", "uint", "int", "float", "complex"]
-    rank = [next(r for r, word in enumerate(ranks) if str(a.dtype).rpartition(".")[2].startswith(word)) for a in (old, new)]
+    rank = [
+        next(r for r, word in enumerate(ranks) if str(a.dtype).rpartition(".")[2].startswith(word)) for a in (old, new)
+    ]
     if rank[1] > max(rank[0], 2 if rank[0] == 1 else 0):
         raise RuntimeError(f"{name}: a result of dtype {new.dtype} can't be written into a tensor of dtype {old.dtype}")
 
@@ -158,8 +164,14 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
     old = node_of(x)
     if isinstance(value, Box) and type(array) is type(x.array) and backend.storage(array) is backend.storage(x.array):
         array = backend.copy(array)
-    elif type(array) in device.by_array and type(array) is not type(x.array) and device.by_array[type(array)] is not backend:
-        raise RuntimeError(f"{name}: the value is on another device; move it with .to({str(backend.device_of(x.array))!r})")
+    elif (
+        type(array) in device.by_array
+        and type(array) is not type(x.array)
+        and device.by_array[type(array)] is not backend
+    ):
+        raise RuntimeError(
+            f"{name}: the value is on another device; move it with .to({str(backend.device_of(x.array))!r})"
+        )
     backend.write(x.array, keywords["key"], array)
     touch(x.array)
     if recording:
@@ -187,7 +199,11 @@ def _rebase(x: Any, made: GraphNode | None) -> None:
     old = base._node
     wanted = tuple(i for i, n in enumerate((old, made)) if n is not None)
     over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
-    base._node = record(over, base.array, [base.array, x.array], [old, made], wanted, {"steps": tuple(steps)}) if wanted else None
+    base._node = (
+        record(over, base.array, [base.array, x.array], [old, made], wanted, {"steps": tuple(steps)})
+        if wanted
+        else None
+    )
     history(x)
 
 

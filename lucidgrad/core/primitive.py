@@ -72,6 +72,8 @@ class Recipe:
 
     __slots__ = ("index", "items", "joint", "keeps_arrays", "only", "primitive", "pulls")
 
+    only: Callable[..., Any] | None
+
     def __init__(self, primitive: "Primitive", wanted: Sequence[int]) -> None:
         self.primitive = primitive
         rules = [primitive.joint] if primitive.joint else [primitive.rules[i] for i in wanted]
@@ -79,7 +81,9 @@ class Recipe:
         self.keeps_arrays = any(kind in ("y", "x", "xs") for kind, _ in self.items)
         self.pulls = () if primitive.joint else tuple((i, self._pull(primitive.rules[i])) for i in wanted)
         self.joint = self._pull(primitive.joint) if primitive.joint else None
-        self.index, self.only = self.pulls[0] if len(self.pulls) == 1 else (0, None)
+        self.index, self.only = 0, None
+        if len(self.pulls) == 1:
+            self.index, self.only = self.pulls[0]
 
     def _pull(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Bind a rule's parameters to their places in the saved tuple."""
@@ -88,7 +92,7 @@ class Recipe:
             place = f"s[{self.items.index(item)}]"
             words.append(f"{item[1]}={place}" if item[0] == "kw" else place)
         source = f"lambda rule: lambda xp, g, s: rule({', '.join(['xp', 'g', *words])})"
-        return _compiled(source)(rule)  # type: ignore[no-any-return]
+        return _compiled(source)(rule)
 
     def save(self, y: Any, arrays: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """What the node keeps, from the generic path (the compiled operators write it out)."""
@@ -126,14 +130,20 @@ class Primitive:
         outputs: bool,
         dtype: str,
     ) -> None:
-        code, defaults = program.__code__, program.__defaults__ or ()  # inspect.signature costs an import its time
+        code, defaults = (
+            program.__code__,
+            program.__defaults__ or (),
+        )  # inspect.signature costs an import its time
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
         given.update(program.__kwdefaults__ or {})
         arrays, metadata = names[: code.co_posonlyargcount], names[code.co_posonlyargcount :]
         self.variadic = bool(code.co_flags & inspect.CO_VARARGS)
         if self.variadic:  # def op(xp, *xs, axis): no slash, so xp counts among the metadata
-            arrays, metadata = ("xp", code.co_varnames[len(names)]), metadata[1:] if names[:1] == ("xp",) else metadata
+            arrays, metadata = (
+                ("xp", code.co_varnames[len(names)]),
+                metadata[1:] if names[:1] == ("xp",) else metadata,
+            )
         if arrays[:1] != ("xp",) or len(arrays) < 2 or code.co_flags & inspect.CO_VARKEYWORDS:
             raise TypeError(
                 f"primitive {program.__name__}: the program's first parameter is xp, arrays follow as positional-only, "
@@ -201,7 +211,12 @@ class Primitive:
         parameter, notes = inspect.Parameter, self.program.__annotations__
         array_kind = parameter.VAR_POSITIONAL if self.variadic else parameter.POSITIONAL_ONLY
         found = [
-            parameter(x, array_kind, default=None if x in self.optional else REQUIRED, annotation=notes.get(x, REQUIRED))
+            parameter(
+                x,
+                array_kind,
+                default=None if x in self.optional else REQUIRED,
+                annotation=notes.get(x, REQUIRED),
+            )
             for x in self.arrays
         ]
         for k, default in self.keywords.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import device
-from .primitive import Meta, Recipe
+from .primitive import Meta, Recipe, meta_of
 
 #: Ages count down: a younger node has a smaller age, so a heap of ages gives the youngest first.
 ages = itertools.count(-1, -1)
@@ -20,6 +20,10 @@ class _Written:
     """When a piece of memory was last written in place (an age), and how often."""
 
     __slots__ = ("age", "count", "owner")
+
+    age: int
+    count: int
+    owner: weakref.ref[Any]
 
 
 #: Memory that was written in place, by the id of the array that owns it; empty in pure programs.
@@ -131,11 +135,12 @@ class GraphNode:
     @property
     def inputs(self) -> tuple[Any, ...]:
         """The nodes that made the inputs, None where no gradient goes."""
-        return self.origin  # type: ignore[no-any-return]
+        return self.origin
 
     def more(self) -> Extras:
+        """The extras, made if there are none yet."""
         if self.extras is None:
-            self.extras = Extras()
+            self.extras = Extras()  # type: ignore[misc]  # a slot of every subclass
         return self.extras
 
     def name(self) -> str:
@@ -183,7 +188,7 @@ class Node(GraphNode):
     @property
     def inputs(self) -> tuple[Any, ...]:
         if self.recipe.only is None:
-            return self.origin  # type: ignore[no-any-return]
+            return self.origin
         index = self.recipe.index
         return tuple(self.origin if i == index else None for i in range(len(self.recipe.primitive.arrays)))
 
@@ -192,7 +197,22 @@ class Node(GraphNode):
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        for i, node in enumerate(self.inputs):
+            if isinstance(node, Node) and node.more().meta is None:
+                node.more().meta = self._input_meta(i)  # an edge made from it then knows its shape
         return tuple((None, 0) if node is None else edge_of(node) for node in self.inputs)
+
+    def _input_meta(self, i: int) -> Meta | None:
+        """What can be told of an input from what is kept of it, or of the output of an elementwise operation."""
+        for item, value in zip(self.recipe.items, self.saved, strict=False):
+            if item == ("meta", i):
+                return value  # type: ignore[no-any-return]
+            if item == ("x", i) and self.saved is not FREED:
+                return meta_of(value)
+        own = self.extras.meta if self.extras is not None else None
+        if own is None or not self.recipe.primitive.kind.broadcasts:
+            return None
+        return own if self.fit is None else Meta(*self.fit[i][:2], own.device)
 
 
 class Fork(Node):

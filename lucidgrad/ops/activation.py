@@ -38,7 +38,11 @@ def relu(xp: Any, x: Any, /) -> Any:
     return xp.maximum(x, 0)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x, *, negative_slope: xp.where(x > 0, g, g * negative_slope))
+@primitive(
+    ELEMENTWISE,
+    vjp=lambda xp, g, x, *, negative_slope: xp.where(x > 0, g, g * negative_slope),
+    dtype="float",
+)
 def leaky_relu(xp: Any, x: Any, /, negative_slope: float = 0.01) -> Any:
     """Rectifier with a slope below zero, which is also its derivative at zero.
 
@@ -57,7 +61,7 @@ def _within(xp: Any, g: Any, x: Any, *, min_val: float, max_val: float) -> Any:
     return xp.where((x <= min_val) | (x >= max_val), 0, g)
 
 
-@primitive(ELEMENTWISE, vjp=_within)
+@primitive(ELEMENTWISE, vjp=_within, dtype="float")
 def hardtanh(xp: Any, x: Any, /, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """Values limited to ``[min_val, max_val]``; the derivative at both ends is zero (unlike that of `clip`).
 

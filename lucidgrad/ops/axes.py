@@ -83,9 +83,7 @@ def moved(source: Any, destination: Any, rank: int) -> tuple[int, ...]:
     """The order of axes after some of them have moved."""
     start, end = axes_of("moveaxis", source, rank), axes_of("moveaxis", destination, rank)
     if len(start) != len(end):
-        raise ValueError(
-            f"moveaxis: given {len(start)} source axes and {len(end)} destinations, expected as many"
-        )
+        raise ValueError(f"moveaxis: given {len(start)} source axes and {len(end)} destinations, expected as many")
     order = [a for a in range(rank) if a not in start]
     for place, a in sorted(zip(end, start)):
         order.insert(place, a)

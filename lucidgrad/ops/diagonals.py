@@ -52,9 +52,7 @@ def _diagonal_slice(rows: int, columns: int, offset: int) -> slice:
     return slice(start, start + (count - 1) * (columns + 1) + 1, columns + 1) if count else slice(0, 0)
 
 
-def _diagonal_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _diagonal_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """Count the two axes from the end: for both ways, with and without the two."""
     rank = len(keywords["shape"]) if "shape" in keywords else len(values[0].shape) - 1
     pair = axes_of("diagonal", (keywords["axis1"], keywords["axis2"]), rank)
@@ -100,8 +98,9 @@ def diagonal_put(xp: Any, g: Any, /, *, offset: int, axis1: int, axis2: int, sha
     Examples
     --------
     >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.diagonals import diagonal_put
     >>> g = lg.ones(2, requires_grad=True)
-    >>> lg.diagonal_put(g, offset=0, axis1=0, axis2=1, shape=(2, 2)).tolist()
+    >>> diagonal_put(g, offset=0, axis1=0, axis2=1, shape=(2, 2)).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     order = _plane("diagonal_put", axis1, axis2, len(shape))

@@ -167,9 +167,7 @@ def _parse(subscripts: str, ranks: tuple[int, ...]) -> tuple[list[str], str]:
         output = wide + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in wide))
     for c in output:
         if output.count(c) > 1:
-            raise ValueError(
-                f"{who}: letter {c!r} occurs {output.count(c)} times in the output, expected once"
-            )
+            raise ValueError(f"{who}: letter {c!r} occurs {output.count(c)} times in the output, expected once")
         if not any(c in term for term in terms):
             raise ValueError(f"{who}: letter {c!r} of the output is in no operand")
     return terms, output
@@ -295,7 +293,7 @@ def _path(terms: list[str], output: str, sizes: dict[str, int], optimize: Any) -
     strategy = "auto" if optimize is True else optimize
     formula = f"{','.join(terms)}->{output}"
     path, _ = opt_einsum.contract_path(formula, *shapes, shapes=True, optimize=strategy)
-    return path  # type: ignore[no-any-return]
+    return path
 
 
 def _checked(path: list[Any], left: int) -> list[tuple[int, ...]]:
@@ -307,7 +305,7 @@ def _checked(path: list[Any], left: int) -> list[tuple[int, ...]]:
     return path + [tuple(range(left))] * (left > 1)
 
 
-def _greedy(terms: list[str], output: str, sizes: dict[str, int]) -> list[tuple[int, ...]]:
+def _greedy(terms: list[str], output: str, sizes: dict[str, int]) -> list[tuple[int, int]]:
     """The pair whose result adds least to what is in memory comes first."""
 
     def size(letters: set[str]) -> int:
@@ -364,11 +362,7 @@ def einsum(*arguments: Any, optimize: Any = True) -> Any:
     if not operands:
         raise ValueError(f"einsum {subscripts!r}: given no operands, expected one per term")
     operands = [x if hasattr(x, "shape") else device.backend_named("cpu").asarray(x) for x in operands]
-    path = (
-        tuple(tuple(s) if isinstance(s, list) else s for s in optimize)
-        if isinstance(optimize, list)
-        else optimize
-    )
+    path = tuple(tuple(s) if isinstance(s, list) else s for s in optimize) if isinstance(optimize, list) else optimize
     for op, at, keywords in _steps(subscripts, tuple(tuple(x.shape) for x in operands), path):
         if len(at) == 1:
             operands[at[0]] = op(operands[at[0]], **keywords)

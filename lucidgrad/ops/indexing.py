@@ -62,9 +62,7 @@ def index(xp: Any, x: Any, /, key: Any) -> Any:
     return xp.moveaxis(y, source=ends[0], destination=ends[1])
 
 
-def _put_add_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _put_add_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     (g,) = values
     key, shape = parts_of(keywords["key"]), (g.shape[0], *keywords["shape"])
     where = placement(key)
@@ -80,8 +78,9 @@ def put_add(xp: Any, g: Any, /, key: Any, shape: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.indexing import put_add
     >>> g = lg.ones(2, requires_grad=True)
-    >>> lg.put_add(g, slice(0, 4, 2), (4,)).tolist()
+    >>> put_add(g, slice(0, 4, 2), (4,)).tolist()
     [1.0, 0.0, 1.0, 0.0]
     """
     plan = plan_of(xp, "put_add", key, shape)
@@ -107,8 +106,9 @@ def getitem(x: Any, key: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.indexing import getitem
     >>> x = lg.ones((2, 3), requires_grad=True)
-    >>> lg.ops.indexing.getitem(x, (0, slice(1, None))).shape
+    >>> getitem(x, (0, slice(1, None))).shape
     (2,)
     """
     parts = parts_of(key)
@@ -130,11 +130,9 @@ def _check_scatter(name: str, x: Any, dim: int, i: Any, src: Any = None) -> int:
     need_one_rank(name, x.ndim, i.ndim)
     for d, n in enumerate(i.shape):
         if (d != dim and n > x.shape[d]) or (src is not None and (src.ndim != i.ndim or n > src.shape[d])):
-            given = f"shapes {tuple(x.shape)}, {tuple(i.shape)}" + (
-                "" if src is None else f" and {tuple(src.shape)}"
-            )
+            shapes = ", ".join(str(tuple(a.shape)) for a in (x, i, src) if a is not None)
             raise RuntimeError(
-                f"{name}: given {given}, expected an index no larger than the others but along dim {dim}"
+                f"{name}: given shapes {shapes}, expected an index that is nowhere larger, but for x along dim {dim}"
             )
     return dim
 
@@ -176,11 +174,7 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
 
 def _extend(x: Any, shape: Sequence[int]) -> Any:
     """Zeros of a shape with x in the corner."""
-    return (
-        x
-        if tuple(x.shape) == tuple(shape)
-        else put_add(x, key=tuple(map(slice, x.shape)), shape=tuple(shape))
-    )
+    return x if tuple(x.shape) == tuple(shape) else put_add(x, key=tuple(map(slice, x.shape)), shape=tuple(shape))
 
 
 def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
@@ -211,9 +205,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None
     xp = tape_namespace
     number = not hasattr(src, "shape")
     if reduce == "add":
-        return scatter_add(
-            x, dim, index, xp.astype(xp.zeros_like(index), dtype=x.dtype) + src if number else src
-        )
+        return scatter_add(x, dim, index, xp.astype(xp.zeros_like(index), dtype=x.dtype) + src if number else src)
     dim = _check_scatter("scatter", x, dim, index, None if number else src)
     if x.ndim == 0:
         src = src if number else reshape(src, (1,))

@@ -45,9 +45,7 @@ def concat(xp: Any, *xs: Any, axis: int | None = 0) -> Any:
     axis = axis_of("concat", axis, xs[0].ndim)
     shapes = [tuple(x.shape) for x in xs]
     if len({(*shape[:axis], len(shape), *shape[axis + 1 :]) for shape in shapes}) > 1:
-        raise ValueError(
-            f"concat: given shapes {', '.join(map(str, shapes))}, expected one shape but for axis {axis}"
-        )
+        raise ValueError(f"concat: given shapes {', '.join(map(str, shapes))}, expected one shape but for axis {axis}")
     total = sum(shape[axis] for shape in shapes)
     y = xp.empty((*shapes[0][:axis], total, *shapes[0][axis + 1 :]), dtype=xp.result_type(*xs))
     end = 0
@@ -64,8 +62,9 @@ def split_with_sizes(xp: Any, x: Any, /, split_sizes: Any, axis: int = 0) -> Any
     Examples
     --------
     >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.joining import split_with_sizes
     >>> x = lg.ones(5, requires_grad=True)
-    >>> a, b = lg.split_with_sizes(x, (2, 3))
+    >>> a, b = split_with_sizes(x, (2, 3))
     >>> b.sum().backward()
     >>> x.grad.tolist()
     [0.0, 0.0, 1.0, 1.0, 1.0]
@@ -91,13 +90,13 @@ def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     [(2,), (2,), (1,)]
     """
     if isinstance(split_size_or_sections, (tuple, list)):
-        return split_with_sizes(x, tuple(split_size_or_sections), axis=dim)  # type: ignore[return-value]
+        return split_with_sizes(x, tuple(split_size_or_sections), axis=dim)
     (size,) = sizes_of("split", split_size_or_sections)
     n = x.shape[axis_of("split", dim, x.ndim)]
     if size < 0 or (size == 0 and n > 0):
         raise RuntimeError(f"split: given the size {size}, expected a positive one")
     sizes = tuple(min(size, n - start) for start in range(0, n, size or 1)) or (0,)
-    return split_with_sizes(x, sizes, axis=dim)  # type: ignore[return-value]
+    return split_with_sizes(x, sizes, axis=dim)
 
 
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
@@ -112,7 +111,7 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     if chunks < 1:
         raise RuntimeError(f"chunk: given chunks={chunks}, expected at least 1")
     n = x.shape[axis_of("chunk", dim, x.ndim)]
-    return split(x, -(-n // chunks), dim) if n else split_with_sizes(x, (0,) * chunks, axis=dim)  # type: ignore[return-value]
+    return split(x, -(-n // chunks), dim) if n else split_with_sizes(x, (0,) * chunks, axis=dim)
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -134,7 +133,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, .
         cuts = [0, *(k * (n // count) + min(k, n % count) for k in range(1, count)), n]
     sizes = tuple(max(0, end - start) for start, end in pairwise(cuts))
     if sum(sizes) == n:
-        return split_with_sizes(x, sizes, axis=axis)  # type: ignore[return-value]
+        return split_with_sizes(x, sizes, axis=axis)
     raise ValueError(f"array_split: given indices {tuple(indices_or_sections)}, expected ascending ones")
 
 

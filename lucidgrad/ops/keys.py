@@ -100,9 +100,7 @@ def filled(name: str, parts: Sequence[Any], rank: int) -> list[Any]:
             used += 1
     dots = [i for i, part in enumerate(parts) if part is Ellipsis]
     if used > rank:
-        raise IndexError(
-            f"{name}: the key has {used} indices, an array of dimension {rank} takes at most {rank}"
-        )
+        raise IndexError(f"{name}: the key has {used} indices, an array of dimension {rank} takes at most {rank}")
     if len(dots) > 1:
         raise IndexError(f"{name}: the key has {len(dots)} ellipses, expected at most one")
     at = dots[0] if dots else len(parts)
@@ -138,7 +136,7 @@ def _integers(xp: Any, name: str, part: Any, sizes: Sequence[int]) -> Sequence[A
             f"{name}: the key has a mask of shape {tuple(part.shape)}, "
             f"the axes that it stands for have shape {tuple(sizes[: len(part.shape)])}"
         )
-    return xp.nonzero(part)  # type: ignore[no-any-return]
+    return xp.nonzero(part)
 
 
 def flat_index(xp: Any, name: str, plan: Plan) -> Any:

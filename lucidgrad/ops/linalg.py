@@ -11,6 +11,7 @@ from . import elementwise, parts, reduction, shape
 from .axes import axes_of, axis_of, product
 from .diagonals import diagonal
 from .einsum import bilinear, einsum, letter, pair_einsum
+from .scan import is_complex
 
 
 # -- matmul --------------------------------------------------------------------------------------
@@ -116,9 +117,7 @@ def bmm(input: Any, mat2: Any) -> Any:
     """
     _need("bmm", input=(input, 3), mat2=(mat2, 3))
     if input.shape[0] != mat2.shape[0]:
-        raise ValueError(
-            f"bmm: given batches of {input.shape[0]} and {mat2.shape[0]} matrices, expected as many"
-        )
+        raise ValueError(f"bmm: given batches of {input.shape[0]} and {mat2.shape[0]} matrices, expected as many")
     return matmul(input, mat2)
 
 
@@ -216,14 +215,11 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> An
     axes = [axis_of("vecdot", axis, len(x.shape)) for x in (x1, x2)]
     sizes = [x.shape[a] for x, a in zip((x1, x2), axes)]
     if sizes[0] != sizes[1]:
-        raise ValueError(
-            f"vecdot: given vectors of {sizes[0]} and {sizes[1]} elements (axis {axis}), expected as many"
-        )
+        raise ValueError(f"vecdot: given vectors of {sizes[0]} and {sizes[1]} elements (axis {axis}), expected as many")
     x1, x2 = (
-        x if a == len(x.shape) - 1 else shape.moveaxis(x, source=a, destination=-1)
-        for x, a in zip((x1, x2), axes)
+        x if a == len(x.shape) - 1 else shape.moveaxis(x, source=a, destination=-1) for x, a in zip((x1, x2), axes)
     )
-    return einsum("...i,...i->...", parts.conj(x1) if reduction.is_complex(x1.dtype) else x1, x2)
+    return einsum("...i,...i->...", parts.conj(x1) if is_complex(x1.dtype) else x1, x2)
 
 
 def _flat(x: Any) -> Any:
@@ -327,7 +323,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> Any
     >>> x1 = lg.tensor([1.0, 0.0, 0.0], requires_grad=True)
     >>> lg.linalg.cross(x1, lg.asarray([0.0, 1.0, 0.0])).sum().backward()
     >>> x1.grad.tolist()
-    [-1.0, 0.0, 1.0]
+    [1.0, 0.0, -1.0]
     """
     axis = axis if dim is None else dim
     axes = [axis_of("cross", axis, len(x.shape)) for x in (x1, x2)]

@@ -9,7 +9,7 @@ from lucidgrad.core.primitive import MATRIX, joint, primitive
 from .diagonals import diagonal, diagonal_put
 from .elementwise import ones_like
 from .linalg import matmul
-from .reduction import is_complex
+from .scan import is_complex
 
 
 # -- inverses and equations ----------------------------------------------------------------------
@@ -201,6 +201,6 @@ def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
     >>> x = lg.tensor([[4.0, 0.0], [0.0, 16.0]], requires_grad=True)
     >>> lg.linalg.cholesky(x).sum().backward()
     >>> x.grad.tolist()
-    [[0.25, 0.125], [0.125, 0.125]]
+    [[0.25, 0.25], [0.25, 0.125]]
     """
     return xp.linalg.cholesky(x, upper=upper)

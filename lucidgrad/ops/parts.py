@@ -10,7 +10,7 @@ from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, primitive
 
 __all__ = [
-    "abs", "angle", "ceil", "conj", "copysign", "floor", "heaviside", "imag", "nextafter", "real",
+    "abs", "angle", "ceil", "conj", "copysign", "floor", "heaviside", "hypot", "imag", "nextafter", "real",
     "round", "sgn", "sign", "trunc",
 ]  # fmt: skip
 
@@ -121,6 +121,25 @@ def abs(xp: Any, x: Any, /) -> Any:
     [-1.0, 0.0, 1.0]
     """
     return xp.abs(x)
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(lambda xp, g, y, x1: xp.unscale(xp.scale(g, x1), y), lambda xp, g, y, x2: xp.unscale(xp.scale(g, x2), y)),
+    dtype="float",
+)
+def hypot(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """``sqrt(x1**2 + x2**2)`` without overflow; its derivatives at (0, 0) are zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 3.0], requires_grad=True)
+    >>> lg.hypot(x, 4.0).sum().backward()
+    >>> x.grad.tolist()
+    [0.0, 0.6]
+    """
+    return xp.hypot(x1, x2)
 
 
 def _sign_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:

@@ -11,18 +11,7 @@ from lucidgrad.core.batching import run, shift_axis, shifted
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 
 from .axes import axes_of, inverse, product
-from .scan import (  # scans are reductions that keep their steps
-    INF,
-    cummax as cummax,
-    cummin as cummin,
-    cumulative_prod as cumulative_prod,
-    cumulative_sum as cumulative_sum,
-    diff as diff,
-    inexact,
-    is_complex as is_complex,
-    logcumsumexp as logcumsumexp,
-    part,
-)
+from .scan import INF, inexact, is_complex as is_complex, part
 
 
 # -- axes and dtypes as Python data --------------------------------------------------------------

@@ -120,8 +120,9 @@ def recurrence(xp: Any, a: Any, b: Any, /, *, axis: int = -1, reverse: bool = Fa
     Examples
     --------
     >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.scan import recurrence
     >>> a, b = lg.full(3, 0.5), lg.tensor([8.0, 0.0, 1.0], requires_grad=True)
-    >>> y = lg.recurrence(a, b)
+    >>> y = recurrence(a, b)
     >>> y.tolist()
     [8.0, 4.0, 3.0]
     >>> y.sum().backward()
@@ -175,9 +176,7 @@ def cumulative_sum(
     return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
-def _cumulative_prod_vjp(
-    xp: Any, g: Any, y: Any, x: Any, *, axis: Any, dtype: Any, include_initial: bool
-) -> Any:
+def _cumulative_prod_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, dtype: Any, include_initial: bool) -> Any:
     shape, axis = x.shape, _axis("cumulative_prod", axis, len(x.shape))
     x = x if shape else xp.reshape(x, shape=(1,))
     x = x if dtype is None else xp.astype(x, dtype=dtype)
@@ -255,7 +254,8 @@ def cumulative_argmax(xp: Any, x: Any, /, *, axis: int) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> lg.cumulative_argmax(lg.asarray([3.0, 1.0, 3.0, 2.0]), axis=0).tolist()
+    >>> from lucidgrad.ops.scan import cumulative_argmax
+    >>> cumulative_argmax(lg.asarray([3.0, 1.0, 3.0, 2.0]), axis=0).tolist()
     [0, 0, 2, 2]
     """
     return _last_of(xp, x, axis, xp.maximum)
@@ -268,7 +268,8 @@ def cumulative_argmin(xp: Any, x: Any, /, *, axis: int) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> lg.cumulative_argmin(lg.asarray([3.0, 1.0, 3.0, 1.0]), axis=0).tolist()
+    >>> from lucidgrad.ops.scan import cumulative_argmin
+    >>> cumulative_argmin(lg.asarray([3.0, 1.0, 3.0, 1.0]), axis=0).tolist()
     [0, 1, 1, 3]
     """
     return _last_of(xp, x, axis, xp.minimum)

@@ -25,17 +25,13 @@ from .diagonals import diagonal as diagonal, diagonal_put as diagonal_put, tril 
 
 
 # -- reshape and broadcast -----------------------------------------------------------------------
-def _reshape_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _reshape_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     (x,) = values
     shape = complete("reshape", keywords["shape"], x.shape[1:])
     return call(x, shape=(x.shape[0], *shape), copy=keywords["copy"])
 
 
-@primitive(
-    LINEAR, vjp=lambda xp, g, x_meta: xp.reshape(g, shape=x_meta.shape), batch=_reshape_batch, view=True
-)
+@primitive(LINEAR, vjp=lambda xp, g, x_meta: xp.reshape(g, shape=x_meta.shape), batch=_reshape_batch, view=True)
 def reshape(xp: Any, x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     """The same elements in another shape; one size may be -1 and is worked out.
 
@@ -60,18 +56,14 @@ def _broadcast_to_vjp(xp: Any, g: Any, x_meta: Any) -> Any:
     return g if g.shape == old else xp.reshape(g, shape=old)
 
 
-def _broadcast_to_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _broadcast_to_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     (x,) = values
     shape = sizes_of("broadcast_to", keywords["shape"])
     missing = len(shape) - (len(x.shape) - 1)
     if missing > 0:
         x = run("reshape", x, shape=(x.shape[0], *(1,) * missing, *x.shape[1:]))
     elif missing < 0:
-        raise ValueError(
-            f"broadcast_to: an array of shape {tuple(x.shape[1:])} can't be broadcast to {shape}"
-        )
+        raise ValueError(f"broadcast_to: an array of shape {tuple(x.shape[1:])} can't be broadcast to {shape}")
     return call(x, shape=(x.shape[0], *shape))
 
 
@@ -91,9 +83,7 @@ def broadcast_to(xp: Any, x: Any, /, shape: Any) -> Any:
 
 
 # -- axes that come and go -----------------------------------------------------------------------
-def _expand_dims_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _expand_dims_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     (x,) = values
     axes = _new_axes(keywords["axis"], len(x.shape) - 1)
     return call(x, axis=tuple(a + 1 for a in axes))
@@ -104,10 +94,8 @@ def _new_axes(axis: Any, rank: int) -> tuple[int, ...]:
     return axes_of("expand_dims", axis, rank + count)
 
 
-@primitive(
-    LINEAR, vjp=lambda xp, g, x_meta: xp.reshape(g, shape=x_meta.shape), batch=_expand_dims_batch, view=True
-)
-def expand_dims(xp: Any, x: Any, /, *, axis: Any = 0) -> Any:
+@primitive(LINEAR, vjp=lambda xp, g, x_meta: xp.reshape(g, shape=x_meta.shape), batch=_expand_dims_batch, view=True)
+def expand_dims(xp: Any, x: Any, /, axis: Any = 0) -> Any:
     """Add axes of size 1, at these positions of the result.
 
     Examples
@@ -122,9 +110,7 @@ def expand_dims(xp: Any, x: Any, /, *, axis: Any = 0) -> Any:
     return xp.reshape(x, shape=tuple(1 if i in axes else next(sizes) for i in range(x.ndim + len(axes))))
 
 
-def _squeeze_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _squeeze_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     (x,) = values
     return call(x, axis=tuple(a + 1 for a in _single_axes(keywords["axis"], tuple(x.shape[1:]))))
 
@@ -135,15 +121,11 @@ def _single_axes(axis: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     axes = axes_of("squeeze", axis, len(shape))
     for a in axes:
         if shape[a] != 1:
-            raise ValueError(
-                f"squeeze: axis {a} of an array of shape {shape} has size {shape[a]}, expected 1"
-            )
+            raise ValueError(f"squeeze: axis {a} of an array of shape {shape} has size {shape[a]}, expected 1")
     return axes
 
 
-@primitive(
-    LINEAR, vjp=lambda xp, g, x_meta: xp.reshape(g, shape=x_meta.shape), batch=_squeeze_batch, view=True
-)
+@primitive(LINEAR, vjp=lambda xp, g, x_meta: xp.reshape(g, shape=x_meta.shape), batch=_squeeze_batch, view=True)
 def squeeze(xp: Any, x: Any, /, axis: Any = None) -> Any:
     """Remove axes of size 1: the given ones, or all.
 
@@ -159,9 +141,7 @@ def squeeze(xp: Any, x: Any, /, axis: Any = None) -> Any:
 
 
 # -- axes in another order -----------------------------------------------------------------------
-def _permute_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _permute_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     order = order_of("permute_dims", keywords["axes"], len(values[0].shape) - 1)
     return call(*values, axes=(0, *(a + 1 for a in order)))
 
@@ -185,9 +165,7 @@ def permute_dims(xp: Any, x: Any, /, axes: Any) -> Any:
     return xp.permute_dims(x, axes=axes)
 
 
-def _moveaxis_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _moveaxis_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     rank = len(values[0].shape) - 1
     ends = (axes_of("moveaxis", keywords[k], rank) for k in ("source", "destination"))
     source, destination = (tuple(a + 1 for a in axes) for axes in ends)
@@ -318,9 +296,7 @@ def unflatten(x: Any, dim: int, sizes: Any) -> Any:
     (2, 3, 4)
     """
     dim = axis_of("unflatten", dim, x.ndim)
-    return reshape(
-        x, (*x.shape[:dim], *complete("unflatten", sizes, x.shape[dim : dim + 1]), *x.shape[dim + 1 :])
-    )
+    return reshape(x, (*x.shape[:dim], *complete("unflatten", sizes, x.shape[dim : dim + 1]), *x.shape[dim + 1 :]))
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
@@ -356,7 +332,8 @@ def expand(x: Any, *sizes: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> lg.expand(lg.ones((2, 1)), -1, 3).shape
+    >>> from lucidgrad.ops.shape import expand
+    >>> expand(lg.ones((2, 1)), -1, 3).shape
     (2, 3)
     """
     given = sizes_of("expand", sizes[0] if len(sizes) == 1 else sizes)
@@ -416,9 +393,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     for i in range(1, max(map(len, given), default=0) + 1):
         sizes = {shape[-i] for shape in given if len(shape) >= i} - {1}
         if len(sizes) > 1:
-            raise ValueError(
-                f"broadcast_shapes: the shapes {', '.join(map(str, given))} can't be broadcast together"
-            )
+            raise ValueError(f"broadcast_shapes: the shapes {', '.join(map(str, given))} can't be broadcast together")
         made.insert(0, sizes.pop() if sizes else 1)
     return tuple(made)
 

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.batching import run, shift_axis
-from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of
 from .scan import ValuesAndIndices, part, pick, torch_spelled
 
 
-def _argsort_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     (x,) = values
     if len(x.shape) > 1:
         return shift_axis(call, values, batched, keywords)
@@ -21,7 +18,7 @@ def _argsort_batch(
     return run("reshape", i, shape=x.shape)
 
 
-@primitive(REDUCTION, batch=_argsort_batch)
+@primitive(REDUCTION, batch=_batch)
 def argsort(xp: Any, x: Any, /, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Positions that sort an array along an axis. Ties keep their order; NaN counts as the largest value.
 
@@ -49,6 +46,21 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     return pick(x, argsort(x, axis=axis, descending=descending, stable=stable), axis).values
 
 
+@primitive(REDUCTION, batch=_batch)
+def argtopk(xp: Any, x: Any, /, k: int, axis: int = -1, largest: bool = True) -> Any:
+    """Positions of the k largest (or smallest) values along an axis, in order; NaN counts as the largest.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.sorting import argtopk
+    >>> argtopk(lg.asarray([2.0, 5.0, 1.0, 4.0]), 2).tolist()
+    [1, 3]
+    """
+    axis = axis_of("argtopk", axis, x.ndim)
+    return part(xp, xp.argsort(x, axis=axis, descending=largest), axis, None, k)
+
+
 @torch_spelled
 def topk(x: Any, /, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> ValuesAndIndices:
     """The k largest (or smallest) values along an axis, and where they stand; always in order.
@@ -65,15 +77,11 @@ def topk(x: Any, /, k: int, axis: int = -1, largest: bool = True, sorted: bool =
     size = x.shape[axis_of("topk", axis, x.ndim)] if x.ndim else 1
     if not 0 <= k <= size:
         raise ValueError(f"topk: given k={k} and an axis of size {size}, expected 0 <= k <= {size}")
-    i = argsort(x, axis=axis, descending=largest)
-    if x.ndim:
-        i = part(ops, i, axis_of("topk", axis, x.ndim), None, k)
+    i = argtopk(x, k=k, axis=axis, largest=largest) if x.ndim else argsort(x, axis=axis)
     return pick(x, i, axis)
 
 
-def _nonzero_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _nonzero_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     raise RuntimeError("nonzero: given a batched array, whose examples may give results of different sizes")
 
 

@@ -253,7 +253,7 @@ def _xlog1py_first(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
     return xp.where((x1 == 0) & (x2 <= -1), 0, xp.scale(g, xp.log1p(x2)))
 
 
-@primitive(ELEMENTWISE, vjp=(_xlog1py_first, lambda xp, g, x1, x2: xp.unscale(g * x1, x2 + 1)), dtype="float")
+@primitive(ELEMENTWISE, vjp=(_xlog1py_first, lambda xp, g, x1, x2: xp.unscale(xp.scale(g, x1), x2 + 1)), dtype="float")
 def xlog1py(xp: Any, x1: Any, x2: Any, /) -> Any:
     """``x1 * log1p(x2)``, and zero where ``x1`` is zero.
 

@@ -64,18 +64,14 @@ def take(xp: Any, x: Any, i: Any, /, axis: int | None = None) -> Any:
     return xp.reshape(y, shape=(*x.shape[:axis], *i.shape, *x.shape[axis + 1 :]))
 
 
-def _take_put_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _take_put_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     axis, size = keywords["axis"], keywords["size"]
     rank = len(values[0].shape) - batched[0] - (len(values[1].shape) - batched[1]) + 1
     axis = axis_of("take_put", axis, rank) + 1
     if not batched[1]:
         return call(*values, axis=axis, size=size)
     g, i = spread(values, batched)
-    flat = run(
-        "reshape", g, shape=(*g.shape[:axis], product(i.shape[1:]), *g.shape[axis + len(i.shape) - 1 :])
-    )
+    flat = run("reshape", g, shape=(*g.shape[:axis], product(i.shape[1:]), *g.shape[axis + len(i.shape) - 1 :]))
     return run("put_along_axis_add", flat, _line_up(i, 1, axis, rank + 1), axis=axis, size=size)
 
 
@@ -91,8 +87,9 @@ def take_put(xp: Any, g: Any, i: Any, /, *, axis: int, size: int) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.taking import take_put
     >>> g = lg.tensor([1.0, 2.0], requires_grad=True)
-    >>> lg.take_put(g, lg.asarray([1, 1]), axis=0, size=3).tolist()
+    >>> take_put(g, lg.asarray([1, 1]), axis=0, size=3).tolist()
     [0.0, 3.0, 0.0]
     """
     axis = axis_of("take_put", axis, g.ndim - i.ndim + 1)
@@ -117,16 +114,12 @@ def need_one_rank(name: str, rank: int, other: int) -> None:
         raise ValueError(f"{name}: given dimensions {rank} and {other}, expected indices of the array's")
 
 
-def _take_along_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _take_along_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     values, axis = _along("take_along_axis", values, batched, keywords["axis"])
     return call(*values, axis=axis)
 
 
-def _put_along_batch(
-    call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
-) -> Any:
+def _put_along_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     values, axis = _along("put_along_axis_add", values, batched, keywords["axis"])
     return call(*values, axis=axis, size=keywords["size"])
 
@@ -167,8 +160,9 @@ def put_along_axis_add(xp: Any, g: Any, i: Any, /, *, axis: int, size: int) -> A
     Examples
     --------
     >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.taking import put_along_axis_add
     >>> g = lg.tensor([[1.0, 2.0]], requires_grad=True)
-    >>> lg.put_along_axis_add(g, lg.asarray([[2, 2]]), axis=1, size=3).tolist()
+    >>> put_along_axis_add(g, lg.asarray([[2, 2]]), axis=1, size=3).tolist()
     [[0.0, 0.0, 3.0]]
     """
     need_one_rank("put_along_axis_add", g.ndim, i.ndim)
@@ -201,7 +195,8 @@ def last_put(xp: Any, i: Any, /, *, axis: int, size: int) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> lg.last_put(lg.asarray([2, 0, 2]), axis=0, size=4).tolist()
+    >>> from lucidgrad.ops.taking import last_put
+    >>> last_put(lg.asarray([2, 0, 2]), axis=0, size=4).tolist()
     [1, -1, 2, -1]
     """
     axis = axis_of("last_put", axis, i.ndim)

@@ -21,9 +21,7 @@ class Scene:
         self.m = self.x * self.w
         self.y = self.m.exp()
         self.loss = self.y.sum()
-        self.before = [
-            (t, t.grad, None if t.grad is None else t.grad.tolist()) for t in (self.x, self.w, self.u)
-        ]
+        self.before = [(t, t.grad, None if t.grad is None else t.grad.tolist()) for t in (self.x, self.w, self.u)]
         self.mode = lg.is_grad_enabled()
 
     def untouched(self):
@@ -150,9 +148,7 @@ def freed_below():
     return s, v, top
 
 
-@pytest.mark.parametrize(
-    "call", [lambda s, t: t.backward(), lambda s, t: grad(t, s.x), lambda s, t: grad([t, t], s.w)]
-)
+@pytest.mark.parametrize("call", [lambda s, t: t.backward(), lambda s, t: grad(t, s.x), lambda s, t: grad([t, t], s.w)])
 def test_a_freed_part_below_is_found_before_anything_runs(call):
     s, v, top = freed_below()
     for _ in range(2):

@@ -320,9 +320,7 @@ def test_node_hooks_get_tuples():
     x, w, log = leaf(1.0, 2.0), leaf(3.0, 4.0), []
     y = x * w
     pre = y.grad_fn.register_prehook(lambda grad_outputs: log.append(("pre", grad_outputs)))
-    post = y.grad_fn.register_hook(
-        lambda grad_inputs, grad_outputs: log.append(("post", grad_inputs, grad_outputs))
-    )
+    post = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: log.append(("post", grad_inputs, grad_outputs)))
     z = y.sum()
     z.backward(retain_graph=True)
     (_, before), (_, gi, go) = log

@@ -99,9 +99,7 @@ def test_numpy_shares_memory():
     assert np.asarray(t, dtype="float64").dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: leaf(1.0, 2.0), lambda: leaf(1.0, 2.0) * 2], ids=["leaf", "interior"]
-)
+@pytest.mark.parametrize("make", [lambda: leaf(1.0, 2.0), lambda: leaf(1.0, 2.0) * 2], ids=["leaf", "interior"])
 def test_nothing_leaves_the_tape_silently(make):
     t = make()
     for convert in (lambda: t.numpy(), lambda: np.asarray(t), lambda: np.array(t), lambda: t.__array__()):
@@ -436,9 +434,7 @@ def test_node_metadata_is_a_dictionary_of_its_own():
 # --- copies and printing ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "clone", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))], ids=["deepcopy", "pickle"]
-)
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))], ids=["deepcopy", "pickle"])
 def test_copies_of_a_leaf_are_independent_leaves(clone):
     for t in (leaf(1.0, 2.0), lg.tensor([1, 2]), lg.tensor([[1.0]], dtype=lg.float64), lg.ones(0, 3)):
         c = clone(t)

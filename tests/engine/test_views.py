@@ -160,9 +160,7 @@ def test_copy_from_a_sibling_view():
 # --- saved values -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "write", [lambda y: y.mul_(3.0), lambda y: y[3:].zero_()], ids=["base", "disjoint view"]
-)
+@pytest.mark.parametrize("write", [lambda y: y.mul_(3.0), lambda y: y[3:].zero_()], ids=["base", "disjoint view"])
 def test_saved_view_notices_a_write_to_the_base(write):
     x = leaf(1.0, 2.0, 3.0, 4.0)
     y = x * 2

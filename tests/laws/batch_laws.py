@@ -31,7 +31,13 @@ def batched_cotangents_are_a_loop(primitive, samples):
         for graph in (False, True):
             with _no_loops(primitive):
                 found = lg.autograd.grad(
-                    outputs, xs, batch, retain_graph=True, create_graph=graph, is_grads_batched=True, materialize_grads=True
+                    outputs,
+                    xs,
+                    batch,
+                    retain_graph=True,
+                    create_graph=graph,
+                    is_grads_batched=True,
+                    materialize_grads=True,
                 )
             for k, g in enumerate(found):
                 close(host(g), np.stack([host(row[k]) for row in loop]), what=f"{sample} input {k}")
@@ -67,14 +73,19 @@ def _run(primitive, args, keywords):
 
 def _check_subset(primitive, sample, chosen):
     rows = {i: _variants(sample, i) for i in chosen}
-    loop = [_run(primitive, [rows[i][k] if i in rows else a for i, a in enumerate(sample.args)], sample.keywords) for k in range(SIZE)]
+    loop = [
+        _run(primitive, [rows[i][k] if i in rows else a for i, a in enumerate(sample.args)], sample.keywords)
+        for k in range(SIZE)
+    ]
     level = next(batching.levels)
     args = [batching.Batched(np.stack(rows[i]), level) if i in rows else a for i, a in enumerate(sample.args)]
     with _no_loops(primitive):
         found = _run(primitive, args, sample.keywords)
     expected = [np.stack(parts) for parts in zip(*loop, strict=True)]
     for y, e in zip(found, expected, strict=True):
-        assert tuple(y.shape) == e.shape[1:], f"{sample} {chosen}: an example has shape {y.shape}, expected {e.shape[1:]}"
+        assert tuple(y.shape) == e.shape[1:], (
+            f"{sample} {chosen}: an example has shape {y.shape}, expected {e.shape[1:]}"
+        )
         close(y.value, e, what=f"{sample} batched {chosen}")
 
 
@@ -113,4 +124,3 @@ class _no_loops(warnings.catch_warnings):
         super().__exit__(kind, error, trace)
         if error is None:
             assert not batching.loops, f"without a batching rule: {sorted(batching.loops)}"
-

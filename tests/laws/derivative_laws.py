@@ -93,14 +93,18 @@ def jvp_is_finite_difference(primitive, samples):
             with np.errstate(all="ignore"):
                 return [np.asarray(y) for y in _tuple(dispatch.compute(primitive, args, keywords))]
 
-        h = 1e-4
-        coarse = [(a - b) / (2 * h) for a, b in zip(moved(h), moved(-h), strict=True) if a.dtype.kind in "fc"]
-        fine = [(a - b) / h for a, b in zip(moved(h / 2), moved(-h / 2), strict=True) if a.dtype.kind in "fc"]
-        expected = [(4 * f - c) / 3 for f, c in zip(fine, coarse, strict=True)]  # Richardson: the h² terms cancel
-        slopes = [t for y, t in zip(ys, found, strict=True) if np.asarray(y).dtype.kind in "fc"]
-        close(slopes, expected, rtol=2e-8, atol=2e-9, what=f"{sample}")
-        for y, t in zip(ys, found, strict=True):
-            assert np.asarray(t).dtype == np.asarray(y).dtype
+        for y, t, expected in zip(ys, found, _slopes(moved), strict=True):
+            y, t = np.asarray(y), np.asarray(t)
+            assert t.dtype == y.dtype
+            if y.dtype.kind in "fc":
+                known = np.isfinite(y)
+                close(t[known], expected[known], rtol=2e-8, atol=2e-9, what=f"{sample}")
+
+
+def _slopes(moved, h=1e-4):
+    """Central differences in which the terms in h² cancel (Richardson)."""
+    for y2, y1, z1, z2 in zip(moved(h), moved(h / 2), moved(-h / 2), moved(-h), strict=True):
+        yield (8 * (y1 - z1) - (y2 - z2)) / (6 * h) if y1.dtype.kind in "fc" else None
 
 
 # -- kinks -------------------------------------------------------------------------------------------
@@ -148,4 +152,3 @@ def _check_edges(primitive, first):
         bad = finite & (host(g) != 0)
         points = sorted({tuple(float(a[i]) for a in sample.arrays()) for i in np.flatnonzero(bad)})
         assert not points, f"a cotangent of zero gives input {k} a gradient that is not zero at {points[:5]}"
-

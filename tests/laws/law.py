@@ -73,16 +73,18 @@ def tensors(primitive, sample, where="cpu", requires_grad=True):
 
 
 def keywords_on(sample, where):
-    """The keywords, with arrays in them as arrays of a device."""
+    """The keywords, with the arrays in them as arrays of a device."""
     if where == "cpu":
         return sample.keywords
 
     def move(value):
         if isinstance(value, np.ndarray):
             return device.backend_named(where).asarray(value)
+        if type(value) is dict:
+            return {key: move(part) for key, part in value.items()}
         return tuple(map(move, value)) if type(value) is tuple else value
 
-    return {key: move(value) for key, value in sample.keywords.items()}
+    return move(sample.keywords)
 
 
 def call(primitive, args, keywords):

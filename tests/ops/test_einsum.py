@@ -103,9 +103,7 @@ def test_einsum_of_any_formula(problem, optimize, seed):
         swapped = [*xs[:n], lg.tensor(t, requires_grad=True), *xs[n + 1 :]]
         y = f(*swapped)
         along = (g * lg.tensor(t)).sum()
-        close(
-            along, np.sum(y.detach().numpy() * w.numpy())
-        )  # the adjoint identity: f is linear in each operand
+        close(along, np.sum(y.detach().numpy() * w.numpy()))  # the adjoint identity: f is linear in each operand
         rest = [x for k, x in enumerate(xs) if k != n]
         if rest:
             second = grad(along, rest, retain_graph=True, allow_unused=True, materialize_grads=True)

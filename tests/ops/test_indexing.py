@@ -14,6 +14,7 @@ from lucidgrad.core.primitive import registry
 from lucidgrad.ops import indexing
 
 CPU = device.backend_named("cpu")
+STRICT = device.backend_named("strict")  # loads it
 
 
 def run(name, *arrays, **keywords):
@@ -63,7 +64,9 @@ def keys(draw, shape):
             parts.append(draw(hnp.arrays(np.int64, size, elements=st.integers(-n, n - 1))))
         axis += 1
     if dots and parts[-1] is not ...:  # what the ellipsis skipped is counted from the end
-        used = sum(p.ndim if isinstance(p, np.ndarray) and p.dtype == bool else p is not None for p in parts if p is not ...)
+        used = sum(
+            p.ndim if isinstance(p, np.ndarray) and p.dtype == bool else p is not None for p in parts if p is not ...
+        )
         if used > len(shape):
             parts = [...]
     return tuple(parts) if len(parts) != 1 or draw(st.booleans()) else parts[0]
@@ -139,8 +142,17 @@ def test_gradients_of_both_orders(case):
 
 
 STRICT_KEYS = [
-    0, -1, slice(None, None, -1), slice(5, 0, -2), ..., None, (None, ..., 1), (slice(-9, 9), None, -2), (1, 2, 3), (..., slice(0, 0)),
-]  # fmt: skip
+    0,
+    -1,
+    slice(None, None, -1),
+    slice(5, 0, -2),
+    ...,
+    None,
+    (None, ..., 1),
+    (slice(-9, 9), None, -2),
+    (1, 2, 3),
+    (..., slice(0, 0)),
+]
 
 
 @pytest.mark.parametrize("key", STRICT_KEYS)
@@ -266,7 +278,9 @@ def add_rows(g, i, size):
     return y
 
 
-@pytest.mark.parametrize(("n", "m", "size"), [(5, 3, 4), (40, 1, 7), (60, 20, 500), (60, 20, 70), (60, 20, 7), (0, 600, 3), (600, 0, 3)])
+@pytest.mark.parametrize(
+    ("n", "m", "size"), [(5, 3, 4), (40, 1, 7), (60, 20, 500), (60, 20, 70), (60, 20, 7), (0, 600, 3), (600, 0, 3)]
+)
 @pytest.mark.parametrize("unique", [False, True])
 def test_every_way_of_adding_rows(n, m, size, unique):
     rng = np.random.default_rng(0)
@@ -352,12 +366,16 @@ def test_infinities_stay_where_they_are():
         (lambda: lg.take(lg.ones((2, 2)), lg.asarray([0])), ValueError, "take: .*no axis"),
         (lambda: lg.take(lg.ones(2), lg.asarray([0]), axis=1), IndexError, "take: axis 1"),
         (lambda: lg.take(lg.ones(2), lg.asarray([2]), axis=0), IndexError, "take: "),
-        (lambda: lg.take_put(lg.ones(1), lg.asarray([2]), axis=0, size=2), IndexError, "take_put: index 2"),
+        (lambda: indexing.take_put(lg.ones(1), lg.asarray([2]), axis=0, size=2), IndexError, "take_put: index 2"),
         (lambda: lg.take_along_axis(lg.ones((2, 2)), lg.asarray([0])), ValueError, "take_along_axis: given dim"),
         (lambda: lg.take_along_axis(lg.ones(2), lg.asarray([0.0])), IndexError, "take_along_axis: .*float"),
         (lambda: lg.take_along_axis(lg.ones(2), lg.asarray([3])), IndexError, "take_along_axis: "),
         (lambda: lg.gather(lg.ones((2, 2)), 0, lg.asarray([0])), ValueError, "gather"),
-        (lambda: lg.gather(lg.ones((2, 2)), 0, lg.zeros((1, 3), dtype=lg.int64)), RuntimeError, "gather: .*nowhere larger"),
+        (
+            lambda: lg.gather(lg.ones((2, 2)), 0, lg.zeros((1, 3), dtype=lg.int64)),
+            RuntimeError,
+            "gather: .*nowhere larger",
+        ),
         (lambda: lg.scatter(lg.ones(2), 0, lg.asarray([5]), 1.0), IndexError, "scatter"),
         (lambda: lg.scatter(lg.ones(2), 0, lg.asarray([0]), 1.0, reduce="max"), ValueError, "scatter: .*'max'"),
     ],

@@ -165,9 +165,7 @@ PRODUCTS = [
 @pytest.mark.parametrize("complex", [False, True])
 def test_products(name, keywords, shapes, complex):
     arrays = [numbers(*shape, complex=complex) for shape in shapes]
-    close(
-        getattr(products, name)(*map(lg.tensor, arrays), **keywords), getattr(np, name)(*arrays, **keywords)
-    )
+    close(getattr(products, name)(*map(lg.tensor, arrays), **keywords), getattr(np, name)(*arrays, **keywords))
     if not complex:
         check_orders(lambda *xs: getattr(products, name)(*xs, **keywords), *arrays)
 

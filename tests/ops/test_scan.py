@@ -7,6 +7,7 @@ import pytest
 
 import lucidgrad as lg
 from lucidgrad.autograd import grad
+from lucidgrad.ops.scan import recurrence
 
 INF = math.inf
 X = np.random.default_rng(0).standard_normal((2, 5, 3))
@@ -20,10 +21,7 @@ def jacobian(f, x, create_graph=False):
     """Rows of derivatives, one for each element of the result."""
     y = lg.reshape(f(x), (-1,))
     return lg.stack(
-        [
-            grad(y[k], [x], lg.ones_like(y[k]), True, create_graph, materialize_grads=True)[0]
-            for k in range(y.shape[0])
-        ]
+        [grad(y[k], [x], lg.ones_like(y[k]), True, create_graph, materialize_grads=True)[0] for k in range(y.shape[0])]
     )
 
 
@@ -156,7 +154,7 @@ def test_recurrence(n, reverse):
     expected, last = np.zeros((n, 3)), 0.0
     for k in reversed(range(n)) if reverse else range(n):
         last = expected[k] = a[k] * last + b[k]
-    close(lg.recurrence(lg.asarray(a), lg.asarray(b), axis=0, reverse=reverse), expected)
+    close(recurrence(lg.asarray(a), lg.asarray(b), axis=0, reverse=reverse), expected)
 
 
 # -- logcumsumexp ------------------------------------------------------------------------------------

@@ -323,6 +323,12 @@ def test_S001_28_batched_seed_of_wrong_shape(leaf, const, shape):
     assert str(shape) in message or str(shape[1:]) in message
 
 
+def test_S001_28_batches_of_different_size(leaf, const):
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"is_grads_batched=True"):
+        grad([x * x, x * 2], [x], [const(np.ones((3, 2))), const(np.ones((1, 2)))], is_grads_batched=True)
+
+
 def test_S001_29_batched_none_passes_through(leaf, const):
     x, unused = leaf([1.0, 2.0]), leaf([3.0])
     seeds = const([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])

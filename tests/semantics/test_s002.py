@@ -162,6 +162,12 @@ def test_S002_10_create_graph_makes_grad_differentiable(leaf, const):
     same(grad((x.grad * v).sum(), [x])[0], [18.0, 60.0])  # the Hessian times v
 
     x = leaf([1.0, 2.0])
+    backward((x**2).sum(), create_graph=True)
+    backward((x**3).sum(), create_graph=True)
+    same(x.grad, [5.0, 16.0])
+    same(grad(x.grad.sum(), [x])[0], [8.0, 14.0])  # both terms have kept their history
+
+    x = leaf([1.0, 2.0])
     backward((x**3).sum())
     assert not x.grad.requires_grad
     assert x.grad.grad_fn is None

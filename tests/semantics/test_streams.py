@@ -161,7 +161,7 @@ def test_S001_33d_interior_results_are_waited_for(streams):
 
 
 def test_S001_33d_accumulation_is_on_the_stream_of_the_caller(streams):
-    x, y = two_streams()
+    _, y = two_streams()
     y.backward(seed(), retain_graph=True)
     log.clear()
     y.backward(seed())

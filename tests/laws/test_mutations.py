@@ -1,0 +1,129 @@
+"""Planted faults: each kind of mistake that a rule can have is caught by a law, and the rule without it passes all."""
+
+import types
+
+import pytest
+from rows import ROWS
+from samples import samples_of
+
+from lucidgrad.core.batching import shift_axis
+from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, primitive, registry
+
+from . import test_matrix  # noqa: F401  (it brings all laws into the table)
+from .law import LAWS
+
+
+@pytest.fixture
+def declare():
+    """Declare a primitive for the time of a test."""
+    before = set(registry)
+
+    def make(name, kind, program, **rules):
+        program.__name__ = program.__qualname__ = name
+        return primitive(kind, **rules)(program).primitive
+
+    yield make
+    for name in set(registry) - before:
+        del registry[name]
+
+
+def broken(made, samples):
+    """The laws that a primitive breaks."""
+    found = set()
+    for law in LAWS.values():
+        if law.applies(made):
+            try:
+                law.check(made, samples)
+            except Exception:
+                found.add(law.name)
+    return found
+
+
+# -- programs to plant faults in -----------------------------------------------------------------------
+def product_with_exponential(xp, x, /):
+    return x * xp.exp(x)
+
+
+def running_sum(xp, x, /, *, axis=None, include_initial=False):
+    return xp.cumulative_sum(x, axis=axis, include_initial=include_initial)
+
+
+def right(xp, g, y, x):
+    return g * (xp.exp(x) + y)
+
+
+def wrong_factor(xp, g, y, x):
+    return 2 * g * (xp.exp(x) + y)
+
+
+def lost_term(xp, g, y, x):
+    return g * xp.exp(x)
+
+
+def slightly_off(xp, g, y, x):
+    return g * (xp.exp(x) + y) * (1 + 1e-6)
+
+
+def without_history(xp, g, y, x):
+    x, y = (v.detach() if hasattr(v, "detach") else v for v in (x, y))
+    return g * (xp.exp(x) + y)
+
+
+def elementwise(declare, rule):
+    made = declare(
+        f"{product_with_exponential.__name__}_{rule.__name__}", ELEMENTWISE, _copy(product_with_exponential), vjp=rule
+    )
+    return broken(made, samples_of(made))
+
+
+def _copy(program):
+    """A function object of its own, as a name is set on it."""
+    made = types.FunctionType(program.__code__, program.__globals__)
+    made.__kwdefaults__ = program.__kwdefaults__
+    return made
+
+
+def scan(declare, name, batch):
+    def rule(xp, g, x_meta, *, axis, include_initial):
+        axis = 0 if axis is None else axis
+        g = xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
+        first = (*(slice(None),) * (axis % len(x_meta.shape)), slice(1, None))
+        return xp.index(g, key=first) if include_initial else g
+
+    made = declare(name, LINEAR, _copy(running_sum), vjp=rule, batch=batch)
+    return broken(made, [s for s in ROWS["cumulative_sum"] if s.keywords.get("axis") is not None])
+
+
+def unshifted(call, values, batched, keywords):
+    return call(*values, **keywords)
+
+
+# -- the five faults -----------------------------------------------------------------------------------
+def test_right_elementwise_rule_breaks_no_law(declare):
+    assert elementwise(declare, right) == set()
+
+
+def test_right_batching_breaks_no_law(declare):
+    assert scan(declare, "running_sum_shifted", shift_axis) == set()
+
+
+def test_wrong_factor_is_caught(declare):
+    assert {"gradcheck", "jvp is finite difference"} <= elementwise(declare, wrong_factor)
+
+
+def test_lost_term_is_caught(declare):
+    assert {"gradcheck", "jvp is finite difference"} <= elementwise(declare, lost_term)
+
+
+def test_wrong_axis_in_batching_is_caught(declare):
+    assert "vmap is a loop" in scan(declare, "running_sum_unshifted", unshifted)
+
+
+def test_scale_error_of_a_millionth_is_caught(declare):
+    assert {"gradcheck", "jvp is finite difference"} <= elementwise(declare, slightly_off)
+
+
+def test_rule_that_drops_history_is_caught(declare):
+    found = elementwise(declare, without_history)
+    assert "gradgradcheck" in found
+    assert "gradcheck" not in found  # the first order is right: only the second one shows it
