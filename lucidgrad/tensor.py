@@ -7,13 +7,13 @@ from typing import Any, SupportsIndex
 from .core import device, dispatch, dtype, inplace
 from .core.box import INFERENCE, Box
 from .core.device import Device
-from .core.dispatch import box, compile_operator, floats, node_of
+from .core.dispatch import box, floats, node_of
 from .core.engine import tape_namespace
 from .core.modes import state
 from .core.primitive import Primitive, meta_of
 from .core.tape import GraphNode, Handle, Leaf, edge_of, version
 from .methods import Methods
-from .ops import comparison, elementwise, linalg
+from .operators import Operators
 from .ops.indexing import index
 from .ops.joining import unstack
 from .ops.movement import transfer
@@ -36,14 +36,7 @@ class Size(int):
         return self._shape if dim is None else self._shape[dim]
 
 
-def _inplace(op: Any) -> Callable[[Any, Any], Any]:
-    def operator(self: Any, other: Any) -> Any:
-        return inplace.update(op, self, other)
-
-    return operator
-
-
-class Tensor(Box, Methods):
+class Tensor(Box, Operators, Methods):
     """A multi-dimensional array that records what is done with it.
 
     Make one with `lucidgrad.tensor`, `lucidgrad.asarray` or the creation functions. Attributes and operators
@@ -59,8 +52,6 @@ class Tensor(Box, Methods):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves mixed operators to us
-    __array_priority__ = 1000
 
     # -- what it is
     @property
@@ -422,57 +413,6 @@ class Tensor(Box, Methods):
 
     def __hash__(self) -> int:
         return id(self)
-
-    # -- operators
-    __add__ = compile_operator(elementwise.add)
-    __radd__ = compile_operator(elementwise.add, reflected=True)
-    __sub__ = compile_operator(elementwise.subtract)
-    __rsub__ = compile_operator(elementwise.subtract, reflected=True)
-    __mul__ = compile_operator(elementwise.multiply)
-    __rmul__ = compile_operator(elementwise.multiply, reflected=True)
-    __truediv__ = compile_operator(elementwise.divide)
-    __rtruediv__ = compile_operator(elementwise.divide, reflected=True)
-    __floordiv__ = compile_operator(elementwise.floor_divide)
-    __rfloordiv__ = compile_operator(elementwise.floor_divide, reflected=True)
-    __mod__ = compile_operator(elementwise.remainder)
-    __rmod__ = compile_operator(elementwise.remainder, reflected=True)
-    __pow__ = compile_operator(elementwise.pow)
-    __rpow__ = compile_operator(elementwise.pow, reflected=True)
-    __matmul__ = compile_operator(linalg.matmul)
-    __rmatmul__ = compile_operator(linalg.matmul, reflected=True)
-    __and__ = compile_operator(comparison.bitwise_and)
-    __rand__ = compile_operator(comparison.bitwise_and, reflected=True)
-    __or__ = compile_operator(comparison.bitwise_or)
-    __ror__ = compile_operator(comparison.bitwise_or, reflected=True)
-    __xor__ = compile_operator(comparison.bitwise_xor)
-    __rxor__ = compile_operator(comparison.bitwise_xor, reflected=True)
-    __lshift__ = compile_operator(comparison.bitwise_left_shift)
-    __rlshift__ = compile_operator(comparison.bitwise_left_shift, reflected=True)
-    __rshift__ = compile_operator(comparison.bitwise_right_shift)
-    __rrshift__ = compile_operator(comparison.bitwise_right_shift, reflected=True)
-    __lt__ = compile_operator(comparison.less)
-    __le__ = compile_operator(comparison.less_equal)
-    __gt__ = compile_operator(comparison.greater)
-    __ge__ = compile_operator(comparison.greater_equal)
-    __eq__ = compile_operator(comparison.equal)
-    __ne__ = compile_operator(comparison.not_equal)
-    __neg__ = compile_operator(elementwise.negative)
-    __pos__ = compile_operator(elementwise.positive)
-    __abs__ = compile_operator(elementwise.abs)
-    __invert__ = compile_operator(comparison.bitwise_invert)
-    __iadd__ = _inplace(elementwise.add)
-    __isub__ = _inplace(elementwise.subtract)
-    __imul__ = _inplace(elementwise.multiply)
-    __itruediv__ = _inplace(elementwise.divide)
-    __ifloordiv__ = _inplace(elementwise.floor_divide)
-    __imod__ = _inplace(elementwise.remainder)
-    __ipow__ = _inplace(elementwise.pow)
-    __imatmul__ = _inplace(linalg.matmul)
-    __iand__ = _inplace(comparison.bitwise_and)
-    __ior__ = _inplace(comparison.bitwise_or)
-    __ixor__ = _inplace(comparison.bitwise_xor)
-    __ilshift__ = _inplace(comparison.bitwise_left_shift)
-    __irshift__ = _inplace(comparison.bitwise_right_shift)
 
 
 def dispatch_dtypes() -> dict[str, Any]:

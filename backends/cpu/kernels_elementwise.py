@@ -35,7 +35,9 @@ def where(condition: Any, x1: Any, x2: Any) -> Any:
 def _where_large(condition: Any, x1: Any, x2: Any, lead: Any) -> Any:
     """Choose by the bits: NumPy's loop has a branch per element, and processors guess random ones wrong."""
     bits = _BITS[lead.dtype.str]
-    mask = condition.astype(bits)
+    y = np.empty(lead.shape, lead.dtype)
+    mask = y.view(bits)
+    np.copyto(mask, condition)
     if lead is x2 and type(x1) is int and x1 == 0:
         mask -= 1
         mask &= x2.view(bits)
@@ -53,7 +55,7 @@ def _where_large(condition: Any, x1: Any, x2: Any, lead: Any) -> Any:
         np.negative(mask, mask)
         mask &= one ^ two
         mask ^= two
-    return mask.view(lead.dtype)
+    return y
 
 
 def scale(x1: Any, x2: Any) -> Any:
@@ -112,7 +114,9 @@ def few(function: Callable[[float], float], many: Callable[..., Any]) -> Callabl
     def kernel(x: Any) -> Any:
         if x.size > FEW or x.dtype.kind not in "fc":
             return many(x)
-        return np.asarray(list(map(function, x.reshape(-1).tolist())), x.dtype).reshape(x.shape)
+        y = np.empty(x.shape, x.dtype)
+        y.reshape(-1)[:] = list(map(function, x.reshape(-1).tolist()))
+        return y
 
     return kernel
 

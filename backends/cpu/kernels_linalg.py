@@ -50,10 +50,11 @@ def _contraction(subscripts: str, by_first: bool) -> Callable[[Any, Any], Any]:
     summed = "".join(c for c in (first if by_first else second) if c in first and c in second and c not in output)
     if not summed:
         return _multiplication(first, second, output)
-    if output == batch + right + left:  # so that the result needs no turning
-        product = _product(second, first, output, batch, right, summed, left)
-        return lambda x1, x2: product(x2, x1)
-    product = _product(first, second, output, batch, left, summed, right)
+    if output == batch + left + right or output != batch + right + left:
+        product = _product(first, second, output, batch, left, summed, right)
+    else:  # the other way round, so that the result needs no turning
+        swapped = _product(second, first, output, batch, right, summed, left)
+        product = lambda x1, x2: swapped(x2, x1)
     if batch and first[-1] in batch and second[-1] in batch and subscripts.isascii():
         return _either(product, subscripts)
     return product

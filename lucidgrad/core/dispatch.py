@@ -1,23 +1,18 @@
-"""From a call on tensors to a kernel and a node: the compiled operators and their generic twin.
+"""From a call on tensors to a kernel and a node, for any mixture of arguments; and views.
 
-Every primitive gets a function of its own, written out from one template: arguments are unwrapped,
-the kernel is called, and a node is made, with nothing resolved at call time but the array's type.
-Whatever the template does not expect goes to `apply`, which takes any mixture.
+`operators` does the same for the arguments that are common, faster.
 """
 
-import functools
-import linecache
 import operator
-import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from . import device
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .modes import state, switch, unusual
-from .primitive import REQUIRED, Primitive, meta_of
+from .primitive import Primitive, meta_of
 from .tape import Extras, Fork, Node, Output, ages
 
 SCALARS = (bool, int, float, complex)
@@ -30,13 +25,13 @@ UNSET = object()
 floats: set[Any] = set()
 complexes: set[Any] = set()
 
-#: Globals of the compiled operators; `bind` adds the tensor class.
-_names: dict[str, Any] = {}
+#: Classes that are defined above the engine.
+bound: dict[str, Any] = {}
 
 
 def bind(**classes: type) -> None:
     """Tell the operators classes that are defined above them: ``Tensor``, which results are boxed in."""
-    _names.update(classes)
+    bound.update(classes)
 
 
 # -- parts that both paths use -------------------------------------------------------------------
@@ -67,7 +62,7 @@ def place_of(array: Any) -> Any:
 
 def box(array: Any, node: Any = None) -> Any:
     """A new tensor around an array."""
-    made = _names["Tensor"]()
+    made = bound["Tensor"]()
     made.array, made._node, made._alias = array, node, state.fresh if unusual and node is None else None
     return made
 
@@ -255,266 +250,3 @@ def _fork(
             if type(out.array) is type(tensor.array):
                 out._alias = alias_of(tensor, (), f"is one of several views that {primitive.name} returned")
     return outs
-
-
-# -- the compiled path ---------------------------------------------------------------------------
-def compile_op(primitive: Primitive) -> Callable[..., Any]:
-    """The function that users call: compiled for one to three inputs, generic otherwise."""
-    if primitive.variadic or primitive.outputs or not 1 <= len(primitive.arrays) <= 3:
-        return _generic_op(primitive)
-    return _Template(primitive).function(primitive.arrays, strict=True)
-
-
-def compile_operator(op: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
-    """The same as a Python operator: foreign objects give NotImplemented; reflected swaps the operands."""
-    primitive: Primitive = op.primitive  # type: ignore[attr-defined]
-    order = tuple(reversed(primitive.arrays)) if reflected else primitive.arrays
-    return _Template(primitive).function(order, strict=False)
-
-
-def _generic_op(primitive: Primitive) -> Callable[..., Any]:
-    defaults = primitive.keywords
-
-    ours = {torch: k for k, torch in SPELLINGS.items() if k in defaults}
-
-    def op(*args: Any, **keywords: Any) -> Any:
-        if primitive.variadic and len(args) >= 1 and isinstance(args[0], (list, tuple)):
-            args, extra = tuple(args[0]), args[1:]
-        else:
-            extra = () if primitive.variadic else args[len(primitive.arrays) :]
-            args = args[: len(args) - len(extra)]
-        given = {**dict(zip(primitive.positional, extra, strict=False)), **keywords}
-        given = {ours.get(k, k): value for k, value in given.items()}
-        unknown = [k for k in given if k not in defaults]
-        if unknown or len(extra) > len(primitive.positional):
-            raise TypeError(f"{primitive.name}() got unexpected arguments {unknown or extra}")
-        given = {**defaults, **given}
-        missing = [k for k, value in given.items() if value is REQUIRED]
-        if missing:
-            raise TypeError(f"{primitive.name}() misses the argument {missing[0]!r}")
-        return apply(primitive, args, given)
-
-    return op
-
-
-class _Template:
-    """Writes the source of one primitive's operator."""
-
-    def __init__(self, primitive: Primitive) -> None:
-        self.p = primitive
-        self.xs = primitive.arrays
-        self.wanted = list(primitive.differentiable)
-        self.call_keywords = "".join(f", {k}={k}" for k in primitive.keywords)
-        self.keyword_dict = "{" + ", ".join(f"{k!r}: {k}" for k in primitive.keywords) + "}"
-        self.scalars = primitive.kind.broadcasts and len(self.xs) > 1
-
-    def function(self, order: Sequence[str], strict: bool) -> Callable[..., Any]:
-        """The operator: it is written out and compiled when it is first called, so that imports stay quick."""
-        scope: dict[str, Any] = {}
-        op = types.FunctionType(_FIRST_CALL, scope, self.p.name)
-
-        def first_call(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-            p = self.p
-            subsets = [tuple(w) for w in _subsets(self.wanted) if w]
-            scope.update(_names, P=p, kernels=p.kernels, **{_recipe_name(w): p.recipe(w) for w in subsets})
-            code, torch_names = _compiled(self._source(order, strict))
-            op.__defaults__ = tuple(p.keywords[k] for k in p.positional if p.keywords[k] is not REQUIRED) or None
-            op.__defaults__ = (None,) * len(p.optional) + (op.__defaults__ or ()) or None
-            op.__kwdefaults__ = {k: p.keywords[k] for k in p.keywords if k not in p.positional and self._optional(k)}
-            op.__kwdefaults__ |= dict.fromkeys(torch_names, UNSET)
-            op.__code__ = code
-            return op(*args, **keywords)
-
-        scope["first_call"] = first_call
-        return op
-
-    def _source(self, order: Sequence[str], strict: bool) -> str:
-        p = self.p
-        spellings = [(torch, k) for k, torch in SPELLINGS.items() if k in p.keywords and torch not in p.keywords]
-        head = [f"{x}=None" if x in p.optional else x for x in order] + ["/"]
-        head += [f"{k}=None" if self._optional(k) else k for k in p.positional]
-        head += ["*", *(f"{k}=None" if self._optional(k) else k for k in p.keywords if k not in p.positional)]
-        head += [f"{torch}=UNSET" for torch, _ in spellings]
-        head = head[:-1] if head[-1] == "*" else head
-        args = "".join(f"{x}, " for x in self.xs)
-        self.fallback = f"return apply(P, ({args}), {self.keyword_dict}, {strict})"
-        lines = [f"def op({', '.join(head)}):"]
-        for torch, k in spellings:
-            lines += [f"    if {torch} is not UNSET:", f"        {k} = {torch}"]
-        return "\n".join([*lines, *("    " + line for line in self._unwrap() + self._finish())]) + "\n"
-
-    def _optional(self, keyword: str) -> bool:
-        return self.p.keywords[keyword] is not REQUIRED or keyword in SPELLINGS
-
-    def _take(self, i: int) -> list[str]:
-        x = self.xs[i]
-        lines = [f"a{i} = {x}.array"]
-        if i in self.wanted:
-            lines.append(f"n{i} = {x}._node if {x}._alias is None else history({x})")
-        return lines
-
-    def _unwrap(self) -> list[str]:
-        if not self.scalars:
-            lines = []
-            for i, x in enumerate(self.xs):
-                lines += [f"if type({x}) is not Tensor:", "    " + self.fallback, *self._take(i)]
-                if i:
-                    lines += [f"if type(a{i}) is not type(a0):", "    " + self.fallback]
-            return [*lines, "lead = a0"]
-        if len(self.xs) == 2:
-            return self._unwrap_pair()
-        lines = ["lead = None"]
-        for i, x in enumerate(self.xs):
-            lines.append(f"if type({x}) is Tensor:")
-            lines += ["    " + line for line in self._take(i)]
-            lines += ["    if lead is None:", f"        lead = a{i}"]
-            lines += [f"    elif type(a{i}) is not type(lead):", "        " + self.fallback]
-            lines += [f"elif type({x}) is int:", f"    a{i} = {x}"]
-            lines += [f"    n{i} = None"] if i in self.wanted else []
-            lines += ["else:", "    " + self.fallback]
-        return [*lines, "if lead is None:", "    " + self.fallback]
-
-    def _unwrap_pair(self) -> list[str]:
-        x1, x2 = self.xs
-        array2 = f"{x2}.array"
-        inexact = "{0}.dtype in floats"  # with integers a Python float gives the default dtype: apply settles it
-
-        def scalar(i: int) -> list[str]:
-            return [f"a{i} = {self.xs[i]}"] + ([f"n{i} = None"] if i in self.wanted else [])
-
-        def deep(lines: list[str]) -> list[str]:
-            return ["    " + line for line in lines]
-
-        return [
-            f"if type({x1}) is Tensor:",
-            *deep(self._take(0)),
-            "    lead = a0",
-            f"    if type({x2}) is Tensor:",
-            *deep(deep(self._take(1))),
-            "        if type(a1) is not type(a0):",
-            "            " + self.fallback,
-            f"    elif type({x2}) is int or type({x2}) is float and {inexact.format('a0')}:",
-            *deep(deep(scalar(1))),
-            "    else:",
-            "        " + self.fallback,
-            f"elif type({x2}) is Tensor and (type({x1}) is int or type({x1}) is float and {inexact.format(array2)}):",
-            *deep(scalar(0)),
-            *deep(self._take(1)),
-            "    lead = a1",
-            "else:",
-            "    " + self.fallback,
-        ]
-
-    def _finish(self) -> list[str]:
-        arrays = ", ".join(f"a{i}" for i in range(len(self.xs)))
-        lines = ["kind = type(lead)", "try:", "    kernel = kernels[kind]", "except KeyError:"]
-        lines += ["    kernel = P.find_kernel(kind)", f"y = kernel({arrays}{self.call_keywords})"]
-        promote = self.p.dtype != "same" and ("dtype is None" if "dtype" in self.p.keywords else "True")
-        test = "type(y) is not kind" + (" or y.dtype is not lead.dtype" if promote else "")
-        lines += [f"if {test}:", f"    y = settle(y, ({arrays},), {promote})"]
-        lines += ["out = Tensor()", "out.array = y"]
-        if self.wanted:
-            none = " and ".join(f"n{i} is None" for i in self.wanted)
-            lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
-            lines += ["    out._alias = state.fresh if unusual else None"]
-            lines += ["    " + line for line in self._view()]
-            lines += ["    return out", "n = Node()", "n.extras = Extras(place_of(y)) if places else None"]
-            lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["n.age = next(ages)", "out._node = n", "out._alias = None", *self._view(), "return out"]
-        else:
-            lines += [
-                "out._node = None",
-                "out._alias = state.fresh if unusual else None",
-                *self._view(),
-                "return out",
-            ]
-        return lines
-
-    def _view(self) -> list[str]:
-        return [f"track_view({self.xs[0]}, out, P, {self.keyword_dict})"] if self.p.view else []
-
-    def _fit(self) -> list[str]:
-        arrays = [f"a{i}" for i in range(len(self.xs))]
-        if not self.p.kind.broadcasts:
-            alike = " and ".join(f"{a}.dtype is y.dtype" for a in arrays)
-            alike = f"type(y) is not Batched and {alike}" if len(arrays) > 1 else alike
-        elif len(arrays) == 1:
-            alike = "a0.dtype is y.dtype" if self.p.dtype == "real" else "True"
-        else:
-            alike = " and ".join(f"{a}.shape == y.shape and {a}.dtype is y.dtype" for a in arrays)
-            if len(arrays) == 2:
-                pair = "a0.shape == a1.shape and a0.dtype is a1.dtype and type(y) is not Batched"
-                if self.p.kind.name == "matrix":
-                    pair = f"a0.ndim == a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
-                alike = f"type(a0) is not type(a1) or ({pair})"
-            else:
-                alike = f"type(a0) is type(a1) is type(a2) and {alike} and type(y) is not Batched"
-        return [f"n.fit = None if {alike} else fits(y, {', '.join(arrays)})" if alike != "True" else "n.fit = None"]
-
-    def _save(self, rest: list[int], chosen: tuple[int, ...]) -> list[str]:
-        """The branches over which inputs want gradients; each keeps just what its rules need."""
-        if not rest:
-            recipe = self.p.recipe(chosen)
-            words = "".join(self._word(kind, at) + ", " for kind, at in recipe.items)
-            nodes = "".join(f"n{i}, " if i in chosen else "None, " for i in range(len(self.xs)))
-            origin = f"({nodes})" if recipe.only is None else f"n{recipe.index}"
-            return [f"n.recipe = {_recipe_name(chosen)}", f"n.saved = ({words})", f"n.origin = {origin}"]
-        i, *later = rest
-        if not later and not chosen:
-            return self._save([], (i,))
-        lines = [
-            f"if n{i} is not None:",
-            *("    " + line for line in self._save(later, (*chosen, i))),
-            "else:",
-        ]
-        return lines + ["    " + line for line in self._save(later, chosen)]
-
-    def _word(self, kind: str, at: Any) -> str:
-        return {"y": "y", "x": f"a{at}", "meta": f"meta_of(a{at})", "kw": str(at)}[kind]
-
-
-def _first_call(*args: Any, **keywords: Any) -> Any:
-    return first_call(args, keywords)  # type: ignore[name-defined]  # noqa: F821  in the operator's own globals
-
-
-_FIRST_CALL = _first_call.__code__
-
-
-@functools.cache
-def _compiled(source: str) -> tuple[types.CodeType, list[str]]:
-    """Compile an operator; those that differ only in rules, kernels and defaults share the code."""
-    file = f"<operator {_compiled.cache_info().misses}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # shown in tracebacks
-    code = next(c for c in compile(source, file, "exec").co_consts if isinstance(c, types.CodeType))
-    torch_names = [name for name in SPELLINGS.values() if f"{name}=UNSET" in source]
-    return code, torch_names
-
-
-def _recipe_name(wanted: tuple[int, ...]) -> str:
-    return "R" + "".join(map(str, wanted))
-
-
-def _subsets(items: list[int]) -> list[list[int]]:
-    found: list[list[int]] = [[]]
-    for item in items:
-        found += [[*part, item] for part in found]
-    return found
-
-
-_names.update(
-    apply=apply,
-    settle=settle,
-    floats=floats,
-    unusual=unusual,
-    Extras=Extras,
-    fits=fits,
-    history=history,
-    track_view=track_view,
-    place_of=place_of,
-    places=device.places,
-    meta_of=meta_of,
-    state=state,
-    UNSET=UNSET,
-    Node=Node,
-    ages=ages,
-)

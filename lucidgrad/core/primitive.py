@@ -117,7 +117,7 @@ def _compiled(source: str) -> Any:
 
 
 class Primitive:
-    """A declared primitive. ``op`` is the function that users call, compiled by `dispatch`."""
+    """A declared primitive. ``op`` is the function that users call, compiled by `operators`."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class Primitive:
         self._needs = {rule: self._read(rule) for rule in (*self.rules, self.joint) if rule is not None}
         self.kernels: dict[type, Callable[..., Any]] = {}  # by array type, found when first asked for
         self._recipes: dict[tuple[int, ...], Recipe] = {}
-        self.op: Callable[..., Any] = program  # replaced by dispatch.compile_op
+        self.op: Callable[..., Any] = program  # replaced by operators.compile_op
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
@@ -276,7 +276,7 @@ def primitive(
         ``"float"``: integers become the default float; ``"real"``: and complex numbers may become real;
         ``"same"``: integers stay integers.
     """
-    from .dispatch import compile_op
+    from .operators import compile_op
 
     def declare(program: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
         made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype)

@@ -9,7 +9,8 @@ from typing import Any
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
-from .elementwise import clip, divide, multiply, parts, subtract, tanh, where
+from . import parts
+from .elementwise import clip, divide, multiply, subtract, tanh, where
 
 __all__ = [
     "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid",

@@ -175,7 +175,7 @@ def xlogy(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 # -- powers and roots ----------------------------------------------------------------------------
 def _pow_base(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
-    if type(x2) is int or type(x2) is float:  # constant exponents: cheap, and right at zero
+    if isinstance(x2, (int, float)):  # constant exponents: cheap, and right at zero
         if x2 == 2:
             return g * (x1 + x1)
         if x2 == 1:
@@ -186,19 +186,19 @@ def _pow_base(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
             return -xp.unscale(g, x1 * x1)
         slope = x1 ** (x2 - 1) * float(x2)
         return g * slope if x2 > 1 else xp.scale(g, slope)
-    if type(x2) is complex:
+    if isinstance(x2, complex):
         return xp.scale(g, x1 ** (x2 - 1) * x2)
     return xp.scale(g, xp.scale(x2, x1 ** (x2 - 1)))
 
 
 def _pow_exponent(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
     real = x2.dtype not in complexes
-    if type(x1) is not int and type(x1) is not float and type(x1) is not complex:
+    if not isinstance(x1, (int, float, complex)):
         flat = (x1 == 0) & ((x2 if real else xp.real(x2)) >= 0)
         return xp.where(flat, 0, xp.scale(xp.scale(g, y), xp.log(x1)))
     if x1 == 0:
         return xp.where((x2 if real else xp.real(x2)) >= 0, 0, xp.scale(g, y) * -math.inf)
-    if type(x1) is complex or not real:
+    if isinstance(x1, complex) or not real:
         return g * (y * cmath.log(x1))
     return g * (y * (math.log(x1) if x1 > 0 else math.nan))
 

@@ -437,7 +437,7 @@ def test_post_hook_cannot_invent_a_gradient():
     x, c = leaf(1.0, 2.0), lg.tensor([3.0, 4.0])
     y = x * c
     y.grad_fn.register_hook(lambda gi, go: (gi[0], gi[0]))
-    with pytest.raises(RuntimeError, match="None"):
+    with pytest.raises(RuntimeError, match="[Nn]one"):
         y.sum().backward()
 
 

@@ -6,7 +6,7 @@ import re
 
 import array_api_strict
 import numpy as np
-from samples import EMPTY, reference_of
+from samples import EMPTY, Sample, domain_of, reference_of
 
 import lucidgrad as lg
 from lucidgrad.backends.protocol import STANDARD, Namespace
@@ -23,11 +23,22 @@ CPU = device.backend_named("cpu")
 def forward_is_reference(primitive, samples):
     """NumPy's or SciPy's function of that name gives the same, or the one in `samples.REFERENCES`."""
     reference = reference_of(primitive.name)
-    for sample in samples:
+    for sample in samples + special_values(primitive, samples[0]):
         with np.errstate(all="ignore"):
             expected = reference(*sample.args, **sample.keywords)
+            found = forward(primitive, sample)
         expected = list(expected) if isinstance(expected, (tuple, list)) else [expected]
-        close(forward(primitive, sample), expected, rtol=1e-9, what=f"{sample}")
+        close(found, expected, rtol=1e-9, what=f"{sample}")
+
+
+def special_values(primitive, sample):
+    """For elementwise primitives on floats: zeros, infinities, NaN, large and small numbers, in all combinations."""
+    count = len(primitive.arrays)
+    if primitive.kind is not ELEMENTWISE or any(domain_of(primitive.name, i).kind != "f" for i in range(count)):
+        return []
+    values = np.array([-np.inf, -1e3, -1.0, -1e-300, -0.0, 0.0, 1e-300, 1.0, 1e3, np.inf, np.nan])
+    grid = np.meshgrid(*[values] * count, indexing="ij")
+    return [Sample(tuple(np.ascontiguousarray(axis) for axis in grid), sample.keywords)]
 
 
 class SelfCall(Exception):
