@@ -65,26 +65,18 @@ class Generic(Backend):
         return self._canonical[array.dtype]
 
     def kernel(self, primitive: Primitive) -> Callable[..., Any]:
-        """Integers become floats here, before the call: the standard's functions do not take them.
-
-        Python numbers become arrays where a program runs: it may use them where only arrays can stand.
-        """
+        """Python numbers become arrays where a program runs: it may use them where only arrays can stand."""
         run = super().kernel(primitive)
-        always = primitive.dtype == "float"
-        program = primitive.kind is ELEMENTWISE and primitive.name not in {*self.kernels, *STANDARD}
+        if primitive.kind is not ELEMENTWISE or primitive.name in {*self.kernels, *STANDARD}:
+            return run
 
-        def promoted(*arrays: Any, **keywords: Any) -> Any:
+        def program(*arrays: Any, **keywords: Any) -> Any:
             own = [a for a in arrays if type(a) in self.array_types]
-            if not any(a.dtype in floats for a in own):
-                scalars = {type(a) for a in arrays if type(a) in (float, complex)}
-                if scalars or always:
-                    to = dtypes.default_complex_dtype() if complex in scalars else dtypes.get_default_dtype()
-                    arrays = tuple(self.kernels["astype"](a, to) if type(a) in self.array_types else a for a in arrays)
-            if program and len(own) < len(arrays):
+            if len(own) < len(arrays):
                 arrays = tuple(self._array_of(a, own[0]) if type(a) in (int, float) else a for a in arrays)
             return run(*arrays, **keywords)
 
-        return promoted
+        return program
 
     def _array_of(self, number: float, like: Any) -> Any:
         return self.library.full((), number, dtype=like.dtype if like.dtype in floats else None)

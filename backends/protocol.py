@@ -1,7 +1,7 @@
 """What the engine asks of a back end, and the namespace that rules compute with on it."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
@@ -58,12 +58,13 @@ class Backend:
         """The function that computes a primitive on raw arrays."""
         return getattr(self.xp, primitive.name)
 
-    def settle(self, y: Any, arrays: Sequence[Any]) -> Any:
-        """Make a kernel's result a proper array.
-
-        Where ``arrays`` are given and all hold integers, a floating-point result takes the default dtype.
-        """
+    def settle(self, y: Any) -> Any:
+        """Make a kernel's result a proper array."""
         return y
+
+    def cast(self, array: Any, dtype: Any) -> Any:
+        """The array in another dtype."""
+        return self.xp.astype(array, dtype=dtype)
 
     def storage(self, array: Any) -> Any:
         """The object that owns an array's memory, one for all views of it."""

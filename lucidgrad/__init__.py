@@ -171,6 +171,8 @@ from .ops.linalg import (
 from .ops.movement import clone
 from .ops.reduction import (
     all,
+    amax,
+    amin,
     any,
     argmax,
     argmin,

@@ -1,7 +1,7 @@
 """The methods of `Tensor`, in PyTorch's spelling and meaning; ``axis`` and ``keepdims`` are accepted, too."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from .core import dtype as dtypes, inplace
 from .core.dispatch import UNSET
@@ -25,13 +25,7 @@ from .ops import (
     taking,
 )
 from .ops.indexing import index
-
-
-class ValuesAndIndices(NamedTuple):
-    """What ``x.max(dim)`` and its kind return."""
-
-    values: Any
-    indices: Any
+from .ops.scan import ValuesAndIndices
 
 
 def _in_place(op: Any) -> Callable[..., Any]:
@@ -262,7 +256,11 @@ class Methods:
 
     argsort = sorting.argsort
     topk = sorting.topk
-    nonzero = sorting.nonzero
+
+    def nonzero(self, *, as_tuple: Any = False) -> Any:
+        """Where the elements are not zero: one row per place, or the indices of each axis with ``as_tuple``."""
+        places = sorting.nonzero(self)
+        return places if as_tuple else joining.stack(places, axis=1)
 
     # -- shape
     def reshape(self, *size: Any) -> Any:

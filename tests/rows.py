@@ -70,6 +70,7 @@ ROWS: dict[str, list[Sample]] = {
         call((2, 3), dtype=np.dtype("float64")),
         call((2, 3), dtype=np.dtype("complex128")),
         call((), dtype=np.dtype("float64"), copy=False),
+        call(ANY.draw((2, 3), 5) + 1j, dtype=np.dtype("complex128"), copy=False),
         call((0, 3), dtype=np.dtype("float64")),
     ],
     "cast_discrete": [
@@ -268,6 +269,7 @@ ROWS: dict[str, list[Sample]] = {
     "log_softmax": [call((2, 3)), call((2, 3), axis=0), call((2, 3, 2), axis=-2), call((0, 3))],
     # -- order
     "argsort": [call((2, 3)), call((2, 3), axis=0, descending=True), call((4,), stable=False), call((0, 3))],
+    "argtopk": [call((2, 3), k=2), call((4, 2), k=3, axis=0, largest=False), call((0, 3), k=1)],
     "nonzero": [call(integers([0, 1], [2, 0]), data_dependent=True), call(integers([]), data_dependent=True)],
     # -- linear algebra
     "matmul": [

@@ -109,7 +109,7 @@ COMPLEX = frozenset(
     """
     abs acos acosh add angle asin asinh atan atanh conj cos cosh divide equal exp expm1 imag log log10 log1p log2
     multiply negative not_equal positive pow real reciprocal sign sin sinh sqrt square subtract tan tanh where
-    isfinite isinf isnan zeros_like ones_like scale unscale rsqrt
+    isfinite isinf isnan zeros_like ones_like scale unscale rsqrt exp2 sigmoid silu sinc
     """.split()
 )
 
@@ -234,6 +234,14 @@ def _recurrence(a: Any, b: Any, *, axis: int = -1, reverse: bool = False) -> Any
     return np.moveaxis(y[:: -1 if reverse else 1], 0, axis)
 
 
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x)) if np.iscomplexobj(x) else scipy.special.expit(x)
+
+
+def _argtopk(x: Any, *, k: int, axis: int = -1, largest: bool = True) -> Any:
+    return np.take(np.argsort(-x if largest else x, axis=axis, stable=True), range(k), axis=axis)
+
+
 def _gelu(x: Any, *, approximate: str = "none") -> Any:
     if approximate == "none":
         return x * scipy.special.ndtr(x)
@@ -245,7 +253,7 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "argsort": _argsort,
     "sort": _descending(np.sort),
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": scipy.special.expit,
+    "sigmoid": _sigmoid,
     "lgamma": scipy.special.gammaln,
     "logsumexp": scipy.special.logsumexp,
     "vector_norm": lambda x, *, ord=2, **axes: np.linalg.vector_norm(x, ord=ord, **axes),
@@ -259,7 +267,9 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "cofactor": lambda x: np.linalg.det(x)[..., None, None] * np.linalg.inv(x).mT,
     "clone": np.array,
     "nonzero": lambda x: np.nonzero(x),
-    "scale": np.multiply,
+    "scale": lambda x1, x2: np.where(x1 == 0, x1, x1 * x2),
+    "unscale": lambda x1, x2: np.where(x1 == 0, x1, x1 / x2),
+    "argtopk": _argtopk,
     "reshape": lambda x, *, shape, copy=None: np.reshape(x, shape),
     "full_like": lambda x, *, fill_value: np.full_like(x, fill_value),
     "count_nonzero": lambda x, **axes: np.asarray(np.count_nonzero(x, **axes)),
@@ -278,7 +288,6 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "recurrence": _recurrence,
     "take": lambda x, i, *, axis=None: np.take(x, i, axis=axis),
     "take_along_axis": _take_along_axis,
-    "unscale": np.divide,
     "leaky_relu": lambda x, *, negative_slope=0.01: np.where(x > 0, x, negative_slope * x),
     "hardtanh": lambda x, *, min_val=-1.0, max_val=1.0: np.clip(x, min_val, max_val),
     "hardsigmoid": lambda x: np.clip(x / 6 + 0.5, 0, 1),
@@ -287,7 +296,7 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "celu": lambda x, *, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x / alpha)),
     "logsigmoid": scipy.special.log_expit,
     "log_odds": scipy.special.logit,
-    "silu": lambda x: x * scipy.special.expit(x),
+    "silu": lambda x: x * _sigmoid(x),
     "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
     "gelu": _gelu,
     "softplus": lambda x, *, beta=1.0, threshold=20.0: np.where(
@@ -355,6 +364,17 @@ SINGULAR: dict[str, Callable[..., bool]] = {
     "entr": lambda x: x == 0,
     "unscale": lambda x1, x2: x2 == 0,
     "pow": lambda x1, x2: x1 < 0 or (x1 == 0 and 0 < x2 < 1),
+}
+
+_OVERFLOW = "the derivative overflows where the value does, and the rule is a plain product, for speed"
+
+#: Points at which a value that is not used (its cotangent is zero) spoils the gradient all the same, and why.
+UNUSED: dict[str, tuple[Callable[..., bool], str]] = {
+    "exp": (lambda x: x > 700, _OVERFLOW),
+    "expm1": (lambda x: x > 700, _OVERFLOW),
+    "sinh": (lambda x: abs(x) > 700, _OVERFLOW),
+    "cosh": (lambda x: abs(x) > 700, _OVERFLOW),
+    "unscale": (lambda x1, x2: x2 == 0, "only rules call it, and they name a derivative that is infinite there"),
 }
 
 #: Primitives that take no array of size 0, with the reason.

@@ -1,6 +1,5 @@
 """NumPy as a back end: dtypes, promotion of results, memory ownership."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -36,18 +35,8 @@ class CPU(Backend):
         super().__init__()
         self.kernels.update(kernels.table())
 
-    def settle(self, y: Any, arrays: Sequence[Any]) -> Any:
-        if type(y) is not np.ndarray:
-            if not isinstance(y, (np.generic, np.ndarray)):
-                return y  # a batch level was entered
-            y = np.asarray(y)
-        # Integers that became floats, by a function or a Python float, take the default dtype.
-        if y.dtype.kind in "fc" and y.dtype.itemsize >= 8:
-            given = [a.dtype.kind for a in arrays if isinstance(a, (np.ndarray, np.generic))]
-            if given and not any(kind in "fc" for kind in given):
-                default = dtypes.get_default_dtype() if y.dtype.kind == "f" else dtypes.default_complex_dtype()
-                return y.astype(default, copy=False)
-        return y
+    def settle(self, y: Any) -> Any:
+        return np.asarray(y) if isinstance(y, np.generic) else y
 
     def storage(self, array: Any) -> Any:
         base = array.base

@@ -149,8 +149,13 @@ PROGRAMS = (
     *("mish", "silu", "softplus"),
 )
 
+
+def _angle(x: Any, /) -> Any:
+    return np.angle(x if x.dtype.kind in "fc" else x.astype(dtypes.get_default_dtype()))
+
+
 TABLE: dict[str, Callable[..., Any]] = {
-    "angle": np.angle,
+    "angle": _angle,
     "astype": astype,
     "cast_discrete": astype,
     "erf": few(math.erf, erf),

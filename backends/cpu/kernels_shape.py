@@ -32,7 +32,7 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     shape = shape if type(shape) is tuple else tuple(shape) if type(shape) is list else (shape,)
     try:
         if min(shape, default=0) >= 0:  # what numpy.broadcast_to does, at a quarter of its price
-            return np.nditer(x, _VIEW, ("readonly",), None, "C", "no", None, shape).itviews[0]
+            return np.nditer(x, _VIEW, ("readonly",), None, "C", "no", None, shape).itviews[0]  # type: ignore[call-overload]
     except (ValueError, TypeError):
         pass
     raise ValueError(f"broadcast_to: an array of shape {np.shape(x)} can't be broadcast to {shape}")
@@ -91,6 +91,10 @@ def flip(x: Any, axis: Any = None) -> Any:
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
+    if type(shift) is int and type(axis) is int and -x.ndim <= axis < x.ndim and x.shape[axis]:
+        lead = (slice(None),) * (axis % x.ndim)
+        cut = -shift % x.shape[axis]
+        return np.concatenate((x[(*lead, slice(cut, None))], x[(*lead, slice(None, cut))]), axis)
     try:
         return np.roll(x, shift, axis)
     except (ValueError, TypeError) as error:
@@ -170,15 +174,21 @@ def index(x: Any, key: Any) -> Any:
         raise IndexError(f"index: {error}") from None
 
 
+_FEW = 1000  # elements that numpy.add.at adds in less time than it takes to prepare for its quick loop
+
+
 def put_add(g: Any, key: Any, shape: Any) -> Any:
     parts = key if type(key) is tuple else (key,)
     if len(parts) == 1 and type(parts[0]) is np.ndarray and parts[0].dtype.kind == "i" and parts[0].ndim:
         return take_put(g, parts[0], 0, shape[0])
+    y = np.zeros(shape, g.dtype)
     for part in parts:
         if type(part) is np.ndarray and part.dtype.kind != "b" and part.ndim:
+            if g.size <= _FEW:
+                np.add.at(y, key, g)
+                return y
             program: Any = registry["put_add"].program  # with the kernel of take_put
             return program(device.by_array[np.ndarray].xp, g, key, shape)
-    y = np.zeros(shape, g.dtype)
     y[key] = g  # slices, integers and masks reach no place twice
     return y
 
@@ -202,7 +212,7 @@ def take_put(g: Any, i: Any, axis: int, size: int) -> Any:
     rows = g.reshape(*lead, i.size, *tail)
     if axis:
         rows = np.moveaxis(rows, axis, 0)
-    y = _put_rows("take_put", rows.reshape(i.size, -1 if g.size else _size(lead + tail)), _flat(i), size)
+    y = _put_rows("take_put", rows.reshape(i.size, -1 if g.size else _size(lead + tail)), i.reshape(-1), size)
     y = y.reshape(size, *lead, *tail)
     return np.moveaxis(y, 0, axis) if axis else y
 
@@ -214,10 +224,6 @@ def _size(shape: tuple[int, ...]) -> int:
     return size
 
 
-def _flat(i: Any) -> Any:
-    return np.asarray(i).reshape(-1).astype(np.intp, copy=False)
-
-
 def _put_rows(name: str, g: Any, i: Any, size: int) -> Any:
     """Zeros of ``size`` rows, to which the rows of g are added at the places i, in their order."""
     n, m = g.shape
@@ -227,7 +233,7 @@ def _put_rows(name: str, g: Any, i: Any, size: int) -> Any:
         np.add.at(y, i, g.reshape(-1))
         return y.reshape(size, 1)
     y = np.zeros((size, m), g.dtype)
-    if n * m < 500:
+    if n * m <= _FEW // 2:
         np.add.at(y, i, g)
         return y
     if n <= size:  # rows that come first at their place are written at once; few are left to add
@@ -247,7 +253,8 @@ def _put_rows(name: str, g: Any, i: Any, size: int) -> Any:
 
 
 def _in_bounds(name: str, i: Any, size: int) -> Any:
-    """Indices from 0 up, all of them inside."""
+    """Indices from 0 up, all of them inside, of the type that NumPy indexes with."""
+    i = i.astype(np.intp, copy=False)
     if i.size:
         low, high = i.min(), i.max()
         if low < -size or high >= size:
@@ -261,13 +268,27 @@ def _in_bounds(name: str, i: Any, size: int) -> Any:
 def take_along_axis(x: Any, i: Any, axis: int = -1) -> Any:
     _check_ranks("take_along_axis", x, i, axis)
     axis %= x.ndim
-    shared = [d for d in range(x.ndim) if d != axis and i.shape[d] == 1]
-    if _size(tuple(x.shape[d] for d in shared)) > 1:  # whole rows move together
-        return _rows_along(x, i, axis, shared)
     try:
-        return np.take_along_axis(x, i, axis)
+        if i.size > _FEW and x.shape[:axis] == i.shape[:axis] and x.shape[axis + 1 :] == i.shape[axis + 1 :]:
+            return x.reshape(-1).take(_flat_along("take_along_axis", i, axis, x.shape[axis]))
+        shared = _shared(x, i, axis)
+        return _rows_along(x, i, axis, shared) if shared else np.take_along_axis(x, i, axis)
     except (ValueError, TypeError, IndexError) as error:
         _refuse("take_along_axis", error, shapes=(x.shape, i.shape))
+
+
+def _shared(x: Any, i: Any, axis: int) -> list[int]:
+    """The other axes along which indices are the same: whole rows move together."""
+    return [d for d in range(x.ndim) if d != axis and i.shape[d] == 1 and x.shape[d] > 1]
+
+
+def _flat_along(name: str, i: Any, axis: int, size: int) -> Any:
+    """Indices along an axis of a size as indices into the flat array."""
+    lead, tail = _size(i.shape[:axis]), _size(i.shape[axis + 1 :])
+    at = _in_bounds(name, i, size).reshape(lead, i.shape[axis], tail)
+    starts = np.arange(lead)[:, None, None] * (size * tail)
+    at = at + starts if tail == 1 else at * tail + (starts + np.arange(tail))
+    return at.reshape(i.shape)
 
 
 def _check_ranks(name: str, x: Any, i: Any, axis: int) -> None:
@@ -279,40 +300,61 @@ def _check_ranks(name: str, x: Any, i: Any, axis: int) -> None:
         raise IndexError(f"{name}: given indices of dtype {i.dtype}, expected integers")
 
 
-def _own(i: Any, axis: int, shared: list[int]) -> tuple[list[int], tuple[int, ...]]:
+def _order(i: Any, axis: int, shared: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes over which indices vary, and the order that puts them first, then theirs, then the shared."""
-    own = [d for d in range(i.ndim) if d != axis and d not in shared]
+    own = tuple(d for d in range(i.ndim) if d != axis and d not in shared)
     return own, (*own, axis, *shared)
 
 
+def _positions(name: str, i: Any, size: int) -> Any:
+    """Indices of the shape (all places of their own axes, number) as flat ones, a stretch of ``size`` for each."""
+    i = _in_bounds(name, i, size)
+    return (i + np.arange(0, i.shape[0] * size, size or 1)[: i.shape[0], None]).reshape(-1)
+
+
 def _rows_along(x: Any, i: Any, axis: int, shared: list[int]) -> Any:
-    own, order = _own(i, axis, shared)
-    sizes = tuple(i.shape[d] for d in own)
-    x = np.broadcast_to(x, tuple(i.shape[d] if d in own else n for d, n in enumerate(x.shape)))
-    n, rest = x.shape[axis], tuple(x.shape[d] for d in shared)
-    rows = x.transpose(order).reshape(_size(sizes) * n, *rest)
-    at = _in_bounds("take_along_axis", i.transpose(order).reshape(_size(sizes), i.shape[axis]), n)
-    at = at + np.arange(_size(sizes))[:, None] * n
-    y = rows.take(at.reshape(-1), 0).reshape(*sizes, i.shape[axis], *rest)
+    own, order = _order(i, axis, shared)
+    sizes = np.broadcast_shapes(tuple(i.shape[d] for d in own), tuple(x.shape[d] for d in own))
+    spread = dict(zip(own, sizes, strict=True))
+    x = np.broadcast_to(x, tuple(spread.get(d, n) for d, n in enumerate(x.shape)))
+    i = np.broadcast_to(i, tuple(spread.get(d, n) for d, n in enumerate(i.shape)))
+    count, (n, m), rest = _size(sizes), (x.shape[axis], i.shape[axis]), tuple(x.shape[d] for d in shared)
+    at = _positions("take_along_axis", i.transpose(order).reshape(count, m), n)
+    y = x.transpose(order).reshape(count * n, *rest).take(at, 0).reshape(*sizes, m, *rest)
     return y.transpose(np.argsort(order))
 
 
 def put_along_axis_add(g: Any, i: Any, axis: int, size: int) -> Any:
     _check_ranks("put_along_axis_add", g, i, axis)
     axis %= g.ndim
+    shared = _shared(g, i, axis)
     try:
-        shape = np.broadcast_shapes(g.shape, i.shape)
+        shape = g.shape if g.shape == i.shape else np.broadcast_shapes(g.shape, i.shape)
     except ValueError as error:
         _refuse("put_along_axis_add", error)
-    g = np.broadcast_to(g, shape)
-    shared = [d for d in range(g.ndim) if d != axis and i.shape[d] == 1]
-    own, order = _own(i, axis, shared)
-    sizes, rest, n = tuple(shape[d] for d in own), tuple(shape[d] for d in shared), shape[axis]
-    at = np.broadcast_to(i, tuple(1 if d in shared else k for d, k in enumerate(shape))).transpose(order)
-    at = _in_bounds("put_along_axis_add", at.reshape(_size(sizes), n).astype(np.intp, copy=False), size)
-    at = at + np.arange(_size(sizes))[:, None] * size
-    rows = g.transpose(order).reshape(_size(sizes) * n, _size(rest))
-    y = _put_rows("put_along_axis_add", rows, at.reshape(-1), _size(sizes) * size)
+    if g.shape != shape:
+        g = np.broadcast_to(g, shape)
+    if not shared and g.size <= _FEW:
+        y = np.zeros((*shape[:axis], size, *shape[axis + 1 :]), g.dtype)
+        key: list[Any] = list(np.ix_(*map(np.arange, shape)))
+        key[axis] = i
+        try:
+            np.add.at(y, tuple(key), g)
+        except IndexError as error:
+            _refuse("put_along_axis_add", error)
+        return y
+    if not shared and i.shape == shape:
+        y = np.zeros((*shape[:axis], size, *shape[axis + 1 :]), g.dtype)
+        at = _flat_along("put_along_axis_add", i, axis, size).reshape(-1)
+        np.add.at(y.reshape(-1), at, g.reshape(-1))
+        return y
+    own, order = _order(i, axis, shared)
+    sizes, rest, m = tuple(shape[d] for d in own), tuple(shape[d] for d in shared), shape[axis]
+    count = _size(sizes)
+    i = np.broadcast_to(i, tuple(1 if d in shared else n for d, n in enumerate(shape)))
+    at = _positions("put_along_axis_add", i.transpose(order).reshape(count, m), size)
+    rows = g.transpose(order).reshape(count * m, _size(rest))
+    y = _put_rows("put_along_axis_add", rows, at, count * size)
     return y.reshape(*sizes, size, *rest).transpose(np.argsort(order))
 
 

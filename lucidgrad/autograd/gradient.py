@@ -331,7 +331,7 @@ def _enter(roots: list[tuple[Any, Tensor]], level: _Level, create_graph: bool) -
 
 def _leave(g: Any, level: _Level, create_graph: bool) -> Tensor:
     if not create_graph:
-        g = box(device.by_array[type(g)].settle(g, ()))
+        g = box(device.by_array[type(g)].settle(g))
     if level:
         with enable_grad() if create_graph else no_grad():
             g = batching.leave_level(g, level=level.number, size=level.size)

@@ -240,8 +240,11 @@ class _BatchLevel:
             return lambda *arrays, **keywords: primitive.program(self.xp, *arrays, **keywords)
         return lambda *arrays, **keywords: interpret(primitive, arrays, keywords)
 
-    def settle(self, y: Any, arrays: Sequence[Any]) -> Any:
+    def settle(self, y: Any) -> Any:
         return y
+
+    def cast(self, array: Batched, dtype: Any) -> Batched:
+        return Batched(self._inner(array).cast(array.value, dtype), array.level)
 
     def storage(self, array: Batched) -> Any:
         return self._inner(array).storage(array.value)

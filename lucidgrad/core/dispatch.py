@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from . import device
+from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .modes import state, switch, unusual
@@ -35,10 +35,20 @@ def bind(**classes: type) -> None:
 
 
 # -- parts that both paths use -------------------------------------------------------------------
-def settle(y: Any, arrays: Sequence[Any], promote: bool) -> Any:
-    """Make a kernel's result an array; if ``promote``, floats that integers became get the default dtype."""
-    lead = next(a for a in arrays if type(a) in device.by_array)
-    return device.by_array[type(lead)].settle(y, arrays if promote else ())
+def settle(y: Any, lead: Any) -> Any:
+    """Make a kernel's result an array like its input."""
+    return device.by_array[type(lead)].settle(y)
+
+
+def _promote(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any]) -> Sequence[Any]:
+    """Integers that are to become floats, by the function or by a Python float, take the default dtype first."""
+    if primitive.dtype != "float" and float not in map(type, arrays) and complex not in map(type, arrays):
+        return arrays
+    own = [type(a) in device.by_array for a in arrays]
+    if keywords.get("dtype") is not None or any(a.dtype in floats for a, o in zip(arrays, own, strict=True) if o):
+        return arrays
+    default = dtypes.get_default_dtype()
+    return [device.by_array[type(a)].cast(a, default) if o else a for a, o in zip(arrays, own, strict=True)]
 
 
 def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
@@ -125,10 +135,8 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
         arrays = _meet(primitive, arrays)
         homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
     lead = homes[max(homes, key=operator.attrgetter("rank"))]
-    y = primitive.find_kernel(type(lead))(*arrays, **keywords)
-    promote = primitive.dtype != "same" or any(type(a) in (float, complex) for a in arrays)
-    promote = promote and keywords.get("dtype") is None
-    return tuple(settle(part, arrays, promote) for part in y) if primitive.outputs else settle(y, arrays, promote)
+    y = primitive.find_kernel(type(lead))(*_promote(primitive, arrays, keywords), **keywords)
+    return tuple(settle(part, lead) for part in y) if primitive.outputs else settle(y, lead)
 
 
 def _meet(primitive: Primitive, arrays: Sequence[Any]) -> Sequence[Any]:
@@ -186,6 +194,8 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
     nodes = [node if state.recording else None for _, node in pairs]
     tensor = args[0] if args and isinstance(args[0], Box) else None
     y = compute(primitive, arrays, keywords)
+    if not primitive.outputs and y.dtype not in floats:
+        nodes = [None] * len(nodes)  # integers are constants
     if primitive.variadic:
         wanted = tuple(i for i, n in enumerate(nodes) if n is not None) if primitive.joint else ()
     else:
@@ -244,7 +254,8 @@ def _fork(
         ends = [Output(fork, k) for k in range(len(y))]
         fork.outputs = tuple(map(weakref.ref, ends))
         for out, end in zip(outs, ends, strict=True):
-            out._node, out._alias = end, None
+            if out.array.dtype in floats:
+                out._node, out._alias = end, None
     if primitive.view and tensor is not None:
         for out in outs:
             if type(out.array) is type(tensor.array):

@@ -364,7 +364,7 @@ class Walk:
         if g is None:
             return None
         g = self._conj(g)
-        return g if self.create_graph else box(device.by_array[type(g)].settle(g, ()))
+        return g if self.create_graph else box(device.by_array[type(g)].settle(g))
 
     def _take(self, given: Any, g: Any, who: str) -> Any:
         """What a hook returned in place of g."""
@@ -459,10 +459,10 @@ def accumulate(tensor: Any, found: dict[Any, Any], key: Any, create_graph: bool)
             return
         backend = device.by_array[type(g)]
         if old is None:
-            g = backend.settle(g, ())
+            g = backend.settle(g)
             tensor._grad = box(g if alone and backend.owns(g) else backend.copy(g))
         elif old._node is None and backend.writable(old.array) and old.array.dtype == g.dtype:
             old.array = operator.iadd(old.array, g)
             touch(old.array)
         else:
-            tensor._grad = box(backend.settle(old.array + g, ()))
+            tensor._grad = box(backend.settle(old.array + g))

@@ -4,14 +4,16 @@ The tensor's old value lives on in the graph through its old node; the tensor ta
 result. Written through a view, the base's history becomes "the base, overwritten at these places".
 """
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from . import device
+from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .dispatch import compute, history, node_of, record, unwrap
 from .modes import state
-from .primitive import LINEAR, Meta, Primitive, joint, primitive
+from .primitive import LINEAR, Meta, Primitive, primitive
 from .tape import GraphNode, Leaf, storage, touch
 
 
@@ -32,28 +34,28 @@ def back(xp: Any, g: Any, steps: Sequence[Any]) -> Any:
     return g
 
 
-def _outside(xp: Any, g: Any, x_meta: Meta, steps: Sequence[Any]) -> Any:
-    """The cotangent with zeros where the base was overwritten."""
-    return xp.where(_region(xp, g, steps), xp.zeros_like(g), g)
-
-
 def _region(xp: Any, like: Any, steps: Sequence[Any]) -> Any:
+    """Where the steps lead to, as a mask of the base."""
     return back(xp, xp.ones_like(forth(xp, like, steps)), steps) != 0
 
 
-def _overwrite_vjp(xp: Any, g: Any, x_meta: Meta, v_meta: Meta, *, steps: Sequence[Any]) -> tuple[Any, Any]:
-    return _outside(xp, g, x_meta, steps), forth(xp, g, steps)
+def _seen(xp: Any, part: Any, winners: Any) -> Any:
+    """A part without the values that later ones overwrote: an index may name a place twice."""
+    return part if winners is None else xp.where(winners, part, xp.zeros_like(part))
 
 
 @primitive(
     LINEAR,
-    vjp=joint(_overwrite_vjp),
+    vjp=(
+        lambda xp, g, *, steps: xp.where(_region(xp, g, steps), xp.zeros_like(g), g),
+        lambda xp, g, *, steps, winners: _seen(xp, forth(xp, g, steps), winners),
+    ),
     batch=lambda call, values, batched, keywords: _overwrite_batch(values, batched, keywords),
 )
-def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any) -> Any:
+def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any, winners: Any = None) -> Any:
     """A copy of x in which the part that ``steps`` lead to has the values v."""
     part = forth(xp, x, steps)
-    v = xp.astype(xp.broadcast_to(v, shape=part.shape), dtype=x.dtype)
+    v = _seen(xp, xp.astype(xp.broadcast_to(v, shape=part.shape), dtype=x.dtype), winners)
     return xp.where(_region(xp, x, steps), back(xp, v, steps), x)
 
 
@@ -139,16 +141,19 @@ def _has_history(x: Any) -> bool:
 
 
 def _check_result(name: str, old: Any, new: Any) -> None:
-    if tuple(new.shape) != tuple(old.shape):
+    if new.shape != old.shape:
         raise RuntimeError(
             f"{name}: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
         )
-    ranks = ["bool", "uint", "int", "float", "complex"]
-    rank = [
-        next(r for r, word in enumerate(ranks) if str(a.dtype).rpartition(".")[2].startswith(word)) for a in (old, new)
-    ]
-    if rank[1] > max(rank[0], 2 if rank[0] == 1 else 0):
+    if new.dtype != old.dtype and _rank(new.dtype) > _rank(old.dtype):
         raise RuntimeError(f"{name}: a result of dtype {new.dtype} can't be written into a tensor of dtype {old.dtype}")
+
+
+@functools.cache
+def _rank(dtype: Any) -> int:
+    """The order of the kinds of numbers: a result may not be of a higher one than the memory it goes to."""
+    name = str(dtype).rpartition(".")[2]
+    return ["bool", "int", "float", "complex"].index(name.rstrip("0123456789").removeprefix("u"))
 
 
 def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) -> None:
@@ -178,9 +183,25 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
         if type(array) not in device.by_array:
             array = backend.asarray(array, dtype=x.array.dtype)
         wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
-        steps = ((key_step, keywords, meta),)
+        more = {"steps": ((key_step, keywords, meta),), "winners": _winners(backend, key_step, keywords, meta)}
         over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
-        _rebase(x, record(over, x.array, [x.array, array], [old, node], wanted, {"steps": steps}))
+        _rebase(x, record(over, x.array, [x.array, array], [old, node], wanted, more))
+
+
+def _winners(backend: Any, step: Primitive, keywords: dict[str, Any], meta: Meta) -> Any:
+    """For an index with integer arrays, which values remain: of those for one place, the one that was written last."""
+    parts = keywords["key"] if isinstance(keywords["key"], tuple) else (keywords["key"],)
+    if not any(type(part) in device.by_array and _rank(part.dtype) == 1 for part in parts):
+        return None
+    integers = dtypes.named("int64")
+    places = backend.zeros(meta.shape, integers, meta.device)
+    find = step.find_kernel(type(places))
+    part = find(places, **keywords)
+    order = backend.xp.reshape(
+        backend.create("arange", meta.device, math.prod(part.shape), dtype=integers), shape=tuple(part.shape)
+    )
+    backend.write(places, keywords["key"], order)
+    return find(places, **keywords) == order
 
 
 def _rebase(x: Any, made: GraphNode | None) -> None:
@@ -200,7 +221,7 @@ def _rebase(x: Any, made: GraphNode | None) -> None:
     wanted = tuple(i for i, n in enumerate((old, made)) if n is not None)
     over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
     base._node = (
-        record(over, base.array, [base.array, x.array], [old, made], wanted, {"steps": tuple(steps)})
+        record(over, base.array, [base.array, x.array], [old, made], wanted, {"steps": tuple(steps), "winners": None})
         if wanted
         else None
     )

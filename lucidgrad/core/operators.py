@@ -122,21 +122,22 @@ class _Template:
             return [*lines, "lead = a0"]
         if len(self.xs) == 2:
             return self._unwrap_pair()
-        lines = ["lead = None"]
+        lines = ["lead = None", "weak = False"]
         for i, x in enumerate(self.xs):
             lines.append(f"if type({x}) is Tensor:")
             lines += ["    " + line for line in self._take(i)]
             lines += ["    if lead is None:", f"        lead = a{i}"]
             lines += [f"    elif type(a{i}) is not type(lead):", "        " + self.fallback]
-            lines += [f"elif type({x}) is int:", f"    a{i} = {x}"]
+            lines += [f"elif type({x}) is int or type({x}) is float:", f"    a{i} = {x}", "    weak = True"]
             lines += [f"    n{i} = None"] if i in self.wanted else []
             lines += ["else:", "    " + self.fallback]
-        return [*lines, "if lead is None:", "    " + self.fallback]
+        inexact = " or ".join(f"type(a{i}) is type(lead) and a{i}.dtype in floats" for i in range(len(self.xs)))
+        return [*lines, f"if lead is None or weak and not ({inexact}):", "    " + self.fallback]
 
     def _unwrap_pair(self) -> list[str]:
         x1, x2 = self.xs
         array2 = f"{x2}.array"
-        inexact = "{0}.dtype in floats"  # with integers a Python float gives the default dtype: apply settles it
+        inexact = "{0}.dtype in floats"  # with integers a Python float gives the default dtype: apply sees to it
 
         def scalar(i: int) -> list[str]:
             return [f"a{i} = {self.xs[i]}"] + ([f"n{i} = None"] if i in self.wanted else [])
@@ -166,14 +167,16 @@ class _Template:
 
     def _finish(self) -> list[str]:
         arrays = ", ".join(f"a{i}" for i in range(len(self.xs)))
-        lines = ["kind = type(lead)", "try:", "    kernel = kernels[kind]", "except KeyError:"]
+        lines = []
+        if self.p.dtype == "float":  # integers become floats: apply sees to their dtype
+            lines += ["if lead.dtype not in floats:", "    " + self.fallback]
+        lines += ["kind = type(lead)", "try:", "    kernel = kernels[kind]", "except KeyError:"]
         lines += ["    kernel = P.find_kernel(kind)", f"y = kernel({arrays}{self.call_keywords})"]
-        promote = self.p.dtype != "same" and ("dtype is None" if "dtype" in self.p.keywords else "True")
-        test = "type(y) is not kind" + (" or y.dtype is not lead.dtype" if promote else "")
-        lines += [f"if {test}:", f"    y = settle(y, ({arrays},), {promote})"]
+        lines += ["if type(y) is not kind:", "    y = settle(y, lead)"]
         lines += ["out = Tensor()", "out.array = y"]
         if self.wanted:
             none = " and ".join(f"n{i} is None" for i in self.wanted)
+            none += " or y.dtype not in floats" if "dtype" in self.p.keywords else ""  # integers are constants
             lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
             lines += ["    out._alias = state.fresh if unusual else None"]
             lines += ["    " + line for line in self._view()]

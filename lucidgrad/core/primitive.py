@@ -273,8 +273,8 @@ def primitive(
     outputs
         The program returns a tuple; rules get ``g`` and ``y`` as tuples.
     dtype
-        ``"float"``: integers become the default float; ``"real"``: and complex numbers may become real;
-        ``"same"``: integers stay integers.
+        ``"same"``: results have the inputs' dtype, or are not differentiable; ``"float"``: integers become the default
+        float; ``"real"``: complex numbers may become real.
     """
     from .operators import compile_op
 

@@ -206,13 +206,13 @@ class Node(GraphNode):
         """What can be told of an input from what is kept of it, or of the output of an elementwise operation."""
         for item, value in zip(self.recipe.items, self.saved, strict=False):
             if item == ("meta", i):
-                return value  # type: ignore[no-any-return]
+                return value
             if item == ("x", i) and self.saved is not FREED:
                 return meta_of(value)
         own = self.extras.meta if self.extras is not None else None
         if own is None or not self.recipe.primitive.kind.broadcasts:
             return None
-        return own if self.fit is None else Meta(*self.fit[i][:2], own.device)
+        return own if self.fit is None else Meta(self.fit[i][0], self.fit[i][1], own.device)
 
 
 class Fork(Node):

@@ -156,7 +156,7 @@ def _slogdet_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return _scaled(xp, scale, xp.matrix_transpose(xp.inv(x)))
 
 
-@primitive(MATRIX, vjp=_slogdet_vjp, outputs=True, dtype="real")
+@primitive(MATRIX, vjp=_slogdet_vjp, outputs=True, dtype="float")
 def slogdet(xp: Any, x: Any, /) -> Any:
     """Determinants as a sign (a number of modulus 1) and the logarithm of the modulus.
 

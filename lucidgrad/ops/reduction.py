@@ -117,7 +117,7 @@ def _var_vjp(xp: Any, g: Any, x: Any, *, axis: Any, correction: float, keepdims:
     return g * _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))
 
 
-@primitive(REDUCTION, vjp=_var_vjp, batch=batch_axes, dtype="real")
+@primitive(REDUCTION, vjp=_var_vjp, batch=batch_axes, dtype="float")
 def var(xp: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Variance along axes: squared distances from the mean, divided by ``n - correction``.
 
@@ -153,7 +153,7 @@ def _over(xp: Any, g: Any, y: Any) -> Any:
     return xp.where(zero, 0, g) / xp.where(zero, 1, y)
 
 
-@primitive(REDUCTION, vjp=_std_vjp, batch=batch_axes, dtype="real")
+@primitive(REDUCTION, vjp=_std_vjp, batch=batch_axes, dtype="float")
 def std(xp: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Standard deviation along axes: the root of `var`. Its gradient is 0 where all values are equal.
 
@@ -302,7 +302,7 @@ def _direction(xp: Any, x: Any) -> Any:
     return _over(xp, xp.conj(x), xp.abs(x)) if is_complex(x.dtype) else xp.sign(x)
 
 
-@primitive(REDUCTION, vjp=_norm_vjp, batch=batch_axes, dtype="real")
+@primitive(REDUCTION, vjp=_norm_vjp, batch=batch_axes, dtype="float")
 def vector_norm(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
     """Vector norm along axes: ``sum(abs(x)**ord)**(1/ord)``, the largest or smallest size for ``ord=±inf``.
 

@@ -249,11 +249,10 @@ OPERATIONS = {  # name: (operation, kept)
 EITHER = {("x / w", "y"), ("x / w", "z"), ("x ** 2", "z")}  # torch keeps x; keeping the result is as good
 
 
-@pytest.mark.parametrize("changed", ["y", "v", "z"])
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize(
+    ("name", "changed"), [(name, changed) for name in OPERATIONS for changed in "yvz" if (name, changed) not in EITHER]
+)
 def test_changing_a_saved_value_raises_and_changing_another_does_not(name, changed):
-    if (name, changed) in EITHER:
-        pytest.skip("either operand or result may be kept")
     operation, kept = OPERATIONS[name]
 
     def gradients(change):
@@ -312,13 +311,13 @@ def test_changed_index_or_condition_raises_or_does_no_harm(name):
         close(x.grad, {"integers": [2.0, 0.0], "mask": [1.0, 0.0], "where": [1.0, 0.0]}[name])
 
 
-def test_data_escapes_the_version_count():
+def test_writes_through_data_are_noticed():
     x = leaf(1.0, 2.0)
     y = x * x
     x.data.mul_(2)
-    assert x._version == x.data._version == 0
-    y.sum().backward()
-    close(x.grad, [4.0, 8.0])
+    assert x._version == x.data._version == 1
+    with pytest.raises(RuntimeError, match="in-?place"):  # PyTorch gives a wrong gradient here
+        y.sum().backward()
 
 
 SELF = {  # name: (a write that reads its own memory, the gradient); PyTorch refuses all but the first

@@ -331,29 +331,6 @@ def test_an_inner_walk_that_fails_can_be_caught():
     close(x.grad, [3.0])
 
 
-@pytest.mark.skipif(not hasattr(lg.autograd, "Function"), reason="no autograd.Function yet")
-def test_function_whose_backward_differentiates():
-    """What checkpointing does: run the forward again inside the walk, and walk that."""
-
-    class Again(lg.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.detach() ** 3
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            with lg.enable_grad():
-                d = x.detach().requires_grad_()
-                y = d**3
-            return lg.autograd.grad(y, d, g)[0]
-
-    x = leaf(2.0)
-    (Again.apply(x) * 5).sum().backward()
-    close(x.grad, [60.0])
-
-
 @pytest.mark.parametrize("inner", ["grad", "backward"])
 def test_inner_walks_in_many_threads(inner):
     x = leaf(1.0, dtype=lg.float64)

@@ -6,7 +6,7 @@ import re
 
 import array_api_strict
 import numpy as np
-from samples import EMPTY, Sample, domain_of, reference_of
+from samples import EMPTY, RULES_ONLY, Sample, domain_of, reference_of
 
 import lucidgrad as lg
 from lucidgrad.backends.protocol import STANDARD, Namespace
@@ -16,6 +16,7 @@ from lucidgrad.core.primitive import ELEMENTWISE
 from .law import call, close, differentiable, forward, gradients, host, law, live, seeds_for, tensors, wanted
 
 CPU = device.backend_named("cpu")
+STRICTEST = {"data_dependent_shapes": False, "boolean_indexing": False}
 
 
 # -- results -----------------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ class Program(Namespace):
 @law()
 def kernel_is_program(primitive, samples):
     """The CPU's kernel, or the library's function, gives what the program gives."""
-    for sample in samples:
+    for sample in samples + special_values(primitive, samples[0]):
         arrays = [CPU.asarray(a) if isinstance(a, np.ndarray) else a for a in sample.args]
         keywords = {**primitive.keywords, **sample.keywords}
         with np.errstate(all="ignore"):
@@ -70,18 +71,21 @@ def kernel_is_program(primitive, samples):
             except SelfCall:
                 assert primitive.name in STANDARD, f"{primitive.name} has a kernel and no program beside it"
                 return
-        expected = list(expected) if primitive.outputs else [expected]
-        close(forward(primitive, sample), expected, what=f"{sample}")
+            found = forward(primitive, sample)
+        close(found, list(expected) if primitive.outputs else [expected], what=f"{sample}")
 
 
 @law()
 def strictest_back_end(primitive, samples):
     """array-api-strict, with all options off, gives the values and gradients that the CPU gives."""
+    with array_api_strict.ArrayAPIStrictFlags(**STRICTEST), np.errstate(all="ignore"):
+        for sample in special_values(primitive, samples[0]):
+            close(forward(primitive, sample, "strict"), forward(primitive, sample), what=f"{sample} value")
     for sample in samples:
         if sample.data_dependent:
             continue
         expected, slopes = forward(primitive, sample), gradients(primitive, sample)
-        with array_api_strict.ArrayAPIStrictFlags(data_dependent_shapes=False, boolean_indexing=False):
+        with array_api_strict.ArrayAPIStrictFlags(**STRICTEST):
             close(forward(primitive, sample, "strict"), expected, what=f"{sample} value")
             close(gradients(primitive, sample, "strict"), slopes, what=f"{sample} gradient")
             close(gradients(primitive, sample, "strict", create_graph=True), slopes, what=f"{sample} graph")
@@ -97,17 +101,29 @@ def narrowed(array):
 
 @law()
 def dtype_kept(primitive, samples):
-    """Single precision in, single precision out: results, gradients, and gradients of gradients."""
+    """Single precision in, single precision out: results, gradients, and gradients of gradients.
+
+    Where integers become floats, they become the default ones, which are single precision.
+    """
+    if primitive.kind is ELEMENTWISE and domain_of(primitive.name).kind == "f" and primitive.name not in RULES_ONLY:
+        first = samples[0]
+        whole = first.map(lambda a: np.ones(a.shape, "int64") if a.dtype.kind == "f" else a)
+        with np.errstate(all="ignore"):
+            _check_results(whole, call(primitive, tensors(primitive, whole), first.keywords))
     for sample in samples:
         if any(a.dtype.kind in "fc" for a in sample.arrays()) and sample.keywords.get("dtype") is None:
             _check_dtypes(primitive, sample.map(narrowed))
 
 
+def _check_results(sample, outputs):
+    for y in outputs:
+        assert y.dtype.kind not in "fc" or y.dtype in SINGLE.values(), f"{sample} gives {y.dtype}"
+
+
 def _check_dtypes(primitive, sample):
     args = tensors(primitive, sample)
     outputs = call(primitive, args, sample.keywords)
-    for y in outputs:
-        assert y.dtype.kind not in "fc" or y.dtype in SINGLE.values(), f"{sample} gives {y.dtype}"
+    _check_results(sample, outputs)
     outputs, xs = live(outputs), [args[i] for i in wanted(primitive, sample)]
     if not outputs or not xs:
         return

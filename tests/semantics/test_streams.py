@@ -46,8 +46,8 @@ class LoggedBackend(CPU):
     name = "logged"
     array_types = (Logged,)
 
-    def settle(self, y, arrays):
-        return super().settle(np.asarray(y), arrays).view(Logged)
+    def settle(self, y):
+        return np.asarray(y).view(Logged)
 
     def asarray(self, value, dtype=None, where=None, copy=None):
         return super().asarray(np.asarray(value), dtype, where, copy).view(Logged)
