@@ -5,7 +5,6 @@ is array-api-strict, as device ``"strict"``: it refuses all that the standard do
 runs there runs everywhere.
 """
 
-import contextlib
 import operator
 import warnings
 from collections.abc import Callable
@@ -128,9 +127,6 @@ class Strict(Generic):
 
     def to_numpy(self, array: Any) -> Any:
         return np.asarray(array)
-
-    def quiet(self) -> contextlib.AbstractContextManager[Any]:
-        return np.errstate(all="ignore")
 
 
 def load_strict() -> None:

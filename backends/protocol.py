@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from lucidgrad.core import device
@@ -49,6 +49,7 @@ class Backend:
     array_types: tuple[type, ...]
     library: Any  # an Array API namespace
     rank: ClassVar[int] = 0  # raw arrays; levels stand above
+    quiet: Callable[[], AbstractContextManager[Any]] | None = None  # silences floating-point warnings
 
     def __init__(self) -> None:
         self.kernels: dict[str, Callable[..., Any]] = {}
@@ -132,7 +133,3 @@ class Backend:
 
     def device_of(self, array: Any) -> device.Device:
         return device.Device(self.name)
-
-    def quiet(self) -> AbstractContextManager[Any]:
-        """Silence the library's floating-point warnings while rules run."""
-        return nullcontext()

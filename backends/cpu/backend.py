@@ -1,6 +1,6 @@
 """NumPy as a back end: dtypes, promotion of results, memory ownership."""
 
-from contextlib import AbstractContextManager
+import functools
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class CPU(Backend):
     name = "cpu"
     array_types = (np.ndarray, *_SCALARS)
     library = np
+    quiet = staticmethod(functools.partial(np.errstate, all="ignore"))
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,6 +80,3 @@ class CPU(Backend):
 
     def draw(self, source: Any, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
         return sampling.draw(source, how, shape, dtype, *args)
-
-    def quiet(self) -> AbstractContextManager[Any]:
-        return np.errstate(all="ignore")

@@ -9,7 +9,6 @@ import itertools
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from . import device, dispatch
@@ -285,9 +284,6 @@ class _BatchLevel:
 
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
         return device.backend_named(where).full(shape, value, dtype, where)
-
-    def quiet(self) -> Any:
-        return nullcontext()
 
     def _inner(self, array: Batched) -> Any:
         return device.by_array[type(array.value)]

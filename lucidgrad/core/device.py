@@ -5,6 +5,7 @@ name it answers to; the engine asks here and never learns which library it compu
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, ClassVar
 
 from .errors import DeviceError
@@ -12,6 +13,7 @@ from .errors import DeviceError
 by_array: dict[type, Any] = {}
 _by_name: dict[str, Any] = {}
 _loaders: dict[str, Callable[[], Any]] = {}
+_quiets: list[Callable[[], AbstractContextManager[Any]]] = []
 
 #: Array types whose back end has streams -> a function that gives the current place of an array.
 places: dict[type, Callable[[Any], Any]] = {}
@@ -68,8 +70,20 @@ class Device:
 def register(backend: Any) -> None:
     """Make a back end known by its device name and its array types."""
     _by_name[backend.name] = backend
+    if backend.quiet is not None and backend.quiet not in _quiets:
+        _quiets.append(backend.quiet)
     for array_type in backend.array_types:
         by_array[array_type] = backend
+
+
+def quiet() -> AbstractContextManager[Any]:
+    """Silence the libraries' floating-point warnings: rules may divide by zero where nobody looks."""
+    if len(_quiets) == 1:
+        return _quiets[0]()
+    contexts = ExitStack()
+    for context in _quiets:
+        contexts.enter_context(context())
+    return contexts
 
 
 def register_loader(name: str, load: Callable[[], Any]) -> None:

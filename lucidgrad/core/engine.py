@@ -9,7 +9,6 @@ import operator
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 from . import device
@@ -171,13 +170,11 @@ class Walk:
     def run(self, seeds: Sequence[tuple[Any, Any]]) -> None:
         """Walk from the seeds, pairs of node and cotangent."""
         before = state.enabled, state.fresh
-        with ExitStack() as contexts:
-            for backend in set(device.by_array.values()):
-                contexts.enter_context(backend.quiet())
+        for node, _ in seeds if self.uses else ():
+            if node in self.uses:
+                self.uses[node] += 1
+        with device.quiet():
             switch(self.create_graph, None)
-            for node, _ in seeds:
-                if node in self.uses:
-                    self.uses[node] += 1
             try:
                 for node, g in seeds:
                     self.here = place_of(_raw(g))

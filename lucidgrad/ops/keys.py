@@ -131,7 +131,7 @@ def _integers(xp: Any, name: str, part: Any, sizes: Sequence[int]) -> Sequence[A
         raise ValueError(f"{name}: a mask under vmap selects as many elements as it likes; use where")
     if isinstance(part, bool) or len(part.shape) == 0:
         return (xp.zeros((1 if part else 0,), dtype=xp.int64),)
-    if tuple(part.shape) != tuple(sizes[: len(part.shape)]):
+    if any(m not in (0, n) for m, n in zip(part.shape, sizes, strict=False)):  # NumPy lets empty masks pass
         raise IndexError(
             f"{name}: the key has a mask of shape {tuple(part.shape)}, "
             f"the axes that it stands for have shape {tuple(sizes[: len(part.shape)])}"

@@ -40,33 +40,33 @@ def broken(made, samples):
 
 
 # -- programs to plant faults in -----------------------------------------------------------------------
-def product_with_exponential(xp, x, /):
-    return x * xp.exp(x)
+def smooth_modulus(xp, x, /):
+    return x * xp.tanh(x)
 
 
 def running_sum(xp, x, /, *, axis=None, include_initial=False):
     return xp.cumulative_sum(x, axis=axis, include_initial=include_initial)
 
 
-def right(xp, g, y, x):
-    return g * (xp.exp(x) + y)
+def right(xp, g, x):
+    t = xp.tanh(x)
+    return g * (t + x * (1 - t * t))
 
 
-def wrong_factor(xp, g, y, x):
-    return 2 * g * (xp.exp(x) + y)
+def wrong_factor(xp, g, x):
+    return 2 * right(xp, g, x)
 
 
-def lost_term(xp, g, y, x):
-    return g * xp.exp(x)
+def lost_term(xp, g, x):
+    return g * xp.tanh(x)
 
 
-def slightly_off(xp, g, y, x):
-    return g * (xp.exp(x) + y) * (1 + 1e-6)
+def slightly_off(xp, g, x):
+    return right(xp, g, x) * (1 + 1e-6)
 
 
-def without_history(xp, g, y, x):
-    x, y = (v.detach() if hasattr(v, "detach") else v for v in (x, y))
-    return g * (xp.exp(x) + y)
+def without_history(xp, g, x):
+    return right(xp, g, x.detach() if hasattr(x, "detach") else x)
 
 
 def elementwise(declare, rule):
