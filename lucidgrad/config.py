@@ -1,13 +1,8 @@
 """What this installation is made of."""
 
-from importlib import metadata
-
 from .core import device
 
-try:
-    __version__ = metadata.version("lucidgrad")
-except metadata.PackageNotFoundError:  # run from a checkout that is not installed
-    __version__ = "unknown"
+__version__ = "0.1.0"
 
 
 def show_config() -> None:

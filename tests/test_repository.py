@@ -1,6 +1,7 @@
 """The rules of the repository that no linter knows. CONTRIBUTING.md lists them."""
 
 import ast
+import importlib
 import inspect
 import io
 import os
@@ -15,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+import lucidgrad
+
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-VERSION = PYPROJECT["project"]["version"]
 
 
 def modules(*folders):
@@ -79,9 +81,9 @@ def test_nothing_is_left_unfinished():
 
 @pytest.mark.parametrize("module", ["lucidgrad", "lucidgrad.autograd"])
 def test_public_names_are_documented(module):
-    public = vars(__import__(module, fromlist=["_"]))
-    exported = public.get("__all__") or [key for key in public if not key.startswith("_")]
-    assert [key for key in exported if callable(public[key]) and not documented(public[key])] == []
+    public = importlib.import_module(module)
+    found = {key: getattr(public, key) for key in public.__all__}
+    assert [key for key, value in found.items() if callable(value) and not documented(value)] == []
 
 
 def documented(obj):
@@ -135,7 +137,7 @@ def test_wheel_contents(tmp_path):
 
     (wheel,) = out.iterdir()
     contents = zipfile.ZipFile(wheel).namelist()
-    assert {file.split("/")[0] for file in contents} == {"lucidgrad", f"lucidgrad-{VERSION}.dist-info"}
+    assert {file.split("/")[0] for file in contents} == {"lucidgrad", f"lucidgrad-{lucidgrad.__version__}.dist-info"}
     assert {"lucidgrad/py.typed", "lucidgrad/backends/cpu/__init__.py"} <= set(contents)
     assert sorted(file for file in contents if file.endswith(".py")) == sorted(
         re.sub("^backends/", "lucidgrad/backends/", name(path)) for path in PACKAGED

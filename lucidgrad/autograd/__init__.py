@@ -1,5 +1,8 @@
 """Gradients: `grad`, `backward`, the modes, the graph, and checks of derivatives."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from lucidgrad.core.modes import (
     enable_grad,
     inference_mode,
@@ -10,8 +13,21 @@ from lucidgrad.core.modes import (
 )
 
 from . import graph
-from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .gradient import backward, grad
+
+if TYPE_CHECKING:
+    from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+
+def __getattr__(name: str) -> Any:
+    """Load the checks when they are first asked for: programs that train don't."""
+    if name in ("GradcheckError", "gradcheck", "gradgradcheck"):
+        checks = importlib.import_module(".gradcheck", __name__)
+        for found in ("GradcheckError", "gradgradcheck", "gradcheck"):  # the function last: it replaces its module
+            globals()[found] = getattr(checks, found)
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "GradcheckError",

@@ -70,9 +70,7 @@ def without_history(xp, g, x):
 
 
 def elementwise(declare, rule):
-    made = declare(
-        f"{product_with_exponential.__name__}_{rule.__name__}", ELEMENTWISE, _copy(product_with_exponential), vjp=rule
-    )
+    made = declare(f"smooth_modulus_{rule.__name__}", ELEMENTWISE, _copy(smooth_modulus), vjp=rule, dtype="float")
     return broken(made, samples_of(made))
 
 
