@@ -165,6 +165,7 @@ from .ops.linalg import (
     mv,
     outer,
     tensordot,
+    trace,
     vdot,
     vecdot,
 )

@@ -312,7 +312,7 @@ class Methods:
 
     def split(self, split_size: Any, dim: int = 0) -> Any:
         """Consecutive parts of a size, or of several sizes, along an axis."""
-        return joining.split(self, split_size, dim)
+        return joining.split_by_size(self, split_size, dim)
 
     def chunk(self, chunks: int, dim: int = 0) -> Any:
         """A number of parts of about equal size along an axis."""

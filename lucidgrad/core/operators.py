@@ -33,7 +33,7 @@ def compile_operator(op: Callable[..., Any], reflected: bool = False) -> Callabl
 
 def _generic_op(primitive: Primitive) -> Callable[..., Any]:
     defaults = primitive.keywords
-
+    by_position = tuple(defaults) if primitive.variadic else primitive.positional  # after a sequence, as PyTorch
     ours = {torch: k for k, torch in SPELLINGS.items() if k in defaults}
 
     def op(*args: Any, **keywords: Any) -> Any:
@@ -42,10 +42,10 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
         else:
             extra = () if primitive.variadic else args[len(primitive.arrays) :]
             args = args[: len(args) - len(extra)]
-        given = {**dict(zip(primitive.positional, extra, strict=False)), **keywords}
+        given = {**dict(zip(by_position, extra, strict=False)), **keywords}
         given = {ours.get(k, k): value for k, value in given.items()}
         unknown = [k for k in given if k not in defaults]
-        if unknown or len(extra) > len(primitive.positional):
+        if unknown or len(extra) > len(by_position):
             raise TypeError(f"{primitive.name}() got unexpected arguments {unknown or extra}")
         given = {**defaults, **given}
         missing = [k for k, value in given.items() if value is REQUIRED]

@@ -70,8 +70,8 @@ def _diagonal_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], k
     batch=_diagonal_batch,
     view=True,
 )
-def diagonal(xp: Any, x: Any, /, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
-    """The diagonals of matrices, as the last axis of the result.
+def diagonal(xp: Any, x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of the matrices in two axes, as the last axis of the result.
 
     Examples
     --------

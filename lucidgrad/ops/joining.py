@@ -80,13 +80,13 @@ def split_with_sizes(xp: Any, x: Any, /, split_sizes: Any, axis: int = 0) -> Any
     return tuple(parts)
 
 
-def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Parts of one size, the last may be smaller, or of these sizes (PyTorch's meaning).
+def split_by_size(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Parts of one size, the last may be smaller, or of these sizes: PyTorch's ``split``, the method of tensors.
 
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> [part.shape for part in lg.split(lg.ones(5), 2)]
+    >>> [part.shape for part in lg.ones(5).split(2)]
     [(2,), (2,), (1,)]
     """
     if isinstance(split_size_or_sections, (tuple, list)):
@@ -111,7 +111,7 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     if chunks < 1:
         raise RuntimeError(f"chunk: given chunks={chunks}, expected at least 1")
     n = x.shape[axis_of("chunk", dim, x.ndim)]
-    return split(x, -(-n // chunks), dim) if n else split_with_sizes(x, (0,) * chunks, axis=dim)
+    return split_by_size(x, -(-n // chunks), dim) if n else split_with_sizes(x, (0,) * chunks, axis=dim)
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -135,6 +135,23 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, .
     if sum(sizes) == n:
         return split_with_sizes(x, sizes, axis=axis)
     raise ValueError(f"array_split: given indices {tuple(indices_or_sections)}, expected ascending ones")
+
+
+def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+    """So many even parts, or parts that begin at these indices (NumPy's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(4, requires_grad=True)
+    >>> lg.split(x, 2)[1].sum().backward()
+    >>> x.grad.tolist()
+    [0.0, 0.0, 1.0, 1.0]
+    """
+    n = x.shape[axis_of("split", axis, x.ndim)]
+    if isinstance(indices_or_sections, int) and indices_or_sections > 0 and n % indices_or_sections:
+        raise ValueError(f"split: {n} elements can't be split into {indices_or_sections} even parts; use array_split")
+    return array_split(x, indices_or_sections, axis)
 
 
 # -- stack and unstack ---------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 """Laws about derivatives: against differences, against each other, and at the edges."""
 
 import numpy as np
-from samples import KINKS, PREPARE, SINGULAR, UNUSED, Sample, domain_of
+from samples import KINKS, PREPARE, RULES_ONLY, SINGULAR, UNUSED, Sample, domain_of
 
 import lucidgrad as lg
 from lucidgrad.core import device, dispatch, dual
+from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.primitive import ELEMENTWISE
 
 from .law import call, close, differentiable, draw, each, function, gradients, host, law, live, tensors, wanted
@@ -107,6 +108,26 @@ def _slopes(moved, h=1e-4):
         yield (8 * (y1 - z1) - (y2 - z2)) / (6 * h) if y1.dtype.kind in "fc" else None
 
 
+@law(applies=differentiable)
+def jvp_has_derivatives(primitive, samples):
+    """On the tape the forward rule is differentiable in its turn, with respect to inputs and tangents."""
+    for sample in each(primitive, samples)[:2]:
+        _, xs = function(primitive, sample)
+        places = wanted(primitive, sample)
+        keywords = {**primitive.keywords, **sample.keywords}
+        ts = [lg.tensor(draw(x.shape, x.dtype, 7), requires_grad=True) for x in xs]
+        args = tensors(primitive, sample, requires_grad=False)
+
+        def tangents(*both, args=args, places=places, keywords=keywords):
+            full, moved, prepare = list(args), [None] * len(args), PREPARE.get(primitive.name, lambda x: x)
+            for i, x, t in zip(places, both[: len(places)], both[len(places) :], strict=True):
+                full[i], moved[i] = prepare(x), prepare(t)
+            y = primitive.op(*full, **keywords)
+            return dual.jvp(primitive, tape_namespace, y, full, moved, keywords)
+
+        lg.autograd.gradcheck(tangents, (*xs, *ts), fast_mode=True, **STEP)
+
+
 # -- kinks -------------------------------------------------------------------------------------------
 #: Where functions tend to have kinks, poles and edges of their domains.
 EDGES = np.array([-1e3, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 1e3])
@@ -115,6 +136,9 @@ EDGES = np.array([-1e3, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 1e3])
 @law(applies=lambda primitive: differentiable(primitive) and (primitive.kind is ELEMENTWISE or primitive.name in KINKS))
 def finite_at_kinks(primitive, samples):
     """Subgradients are the documented ones; where the value is finite, so is the gradient; zeros stay zeros."""
+    if (primitive.name in KINKS or primitive.name in SINGULAR) and primitive.name not in RULES_ONLY:
+        words = primitive.op.__doc__.partition("Examples")[0].lower()
+        assert "derivative" in words or "gradient" in words, f"{primitive.name}: the docstring says nothing of its kinks"
     for args, keywords, expected in KINKS.get(primitive.name, ()):
         sample = Sample(tuple(np.asarray(a, dtype="float64") if isinstance(a, list) else a for a in args), keywords)
         args = tensors(primitive, sample)
@@ -146,6 +170,7 @@ def _check_edges(primitive, first):
         assert not points, f"the gradient of input {k} is not finite at {points[:5]}"
     # A cotangent of zero says that the value is not used: nothing comes of it, whatever the derivatives are.
     seed, (spoilt, _) = lg.zeros_like(y), UNUSED.get(primitive.name, (lambda *point: False, ""))
+    found = ()
     for order in (1, 2):
         outputs = [y] if order == 1 else [g for g in found if g.requires_grad]
         if not outputs:

@@ -109,7 +109,11 @@ UNARY = {
         (lambda x, k=k: lg.array_split(x, k, axis=1), lambda x, k=k: np.array_split(x, k, axis=1), numbers(2, 7))
         for k in (1, 3, 9, [2, 5], [0, 9])
     ],
-    "split": [(lambda x: lg.unstack(lg.split(x, 2, 1)[0], axis=0), lambda x: list(x[:, :2]), X)],
+    "numpy's split": [
+        (lambda x: lg.stack(lg.split(x, 2, 1)), lambda x: np.stack(np.split(x, 2, 1)), np.arange(24.0).reshape(3, 8)),
+        (lambda x: lg.split(x, [1, 3], 1)[1], lambda x: np.split(x, [1, 3], 1)[1], np.arange(24.0).reshape(3, 8)),
+    ],
+    "split": [(lambda x: lg.unstack(x.split(2, 1)[0], axis=0), lambda x: list(x[:, :2]), X)],
     "flatten": [
         (lambda x: lg.flatten(x, 1), lambda x: x.reshape(2, 12), X),
         (lg.flatten, np.atleast_1d, np.array(1.0)),
@@ -216,7 +220,7 @@ def test_mixed_dtypes_promote_and_gradients_return():
 
 def test_parts_that_nothing_depends_on_get_zeros():
     x = lg.ones(5, requires_grad=True)
-    _, b, _ = lg.split(x, [2, 2, 1])
+    _, b, _ = x.split([2, 2, 1])
     (b * 3).sum().backward()
     assert x.grad.tolist() == [0.0, 0.0, 3.0, 3.0, 0.0]
 
@@ -224,7 +228,7 @@ def test_parts_that_nothing_depends_on_get_zeros():
 def test_an_empty_axis_has_no_parts():
     x = lg.zeros((0, 3), requires_grad=True)
     assert lg.unstack(x) == ()
-    assert [part.shape for part in lg.split(x, 2)] == [(0, 3)]
+    assert [part.shape for part in x.split(2)] == [(0, 3)]
     assert len(lg.chunk(x, 3)) == 3
 
 
@@ -359,8 +363,8 @@ def test_a_batch_of_vectors_is_no_matrix(name):
         (lambda: lg.stack([lg.ones(2), lg.ones(2)], axis=2), IndexError, "stack: axis 2"),
         (lambda: lg.stack([lg.ones(()), 1.0]), TypeError, "stack: "),
         (lambda: lg.unstack(lg.ones(2), axis=1), IndexError, "unstack: "),
-        (lambda: lg.split(lg.ones(5), [2, 2]), ValueError, "split_with_sizes: .*5"),
-        (lambda: lg.split(lg.ones(5), 0), RuntimeError, "split: "),
+        (lambda: lg.ones(5).split([2, 2]), ValueError, "split_with_sizes: .*5"),
+        (lambda: lg.ones(5).split(0), RuntimeError, "split: "),
         (lambda: lg.chunk(lg.ones(5), 0), RuntimeError, "chunk: "),
         (lambda: lg.flatten(lg.ones((2, 3)), 1, 0), RuntimeError, "flatten: "),
         (lambda: lg.unflatten(lg.ones(6), 0, (4, -1)), ValueError, "unflatten: "),
