@@ -17,7 +17,7 @@ from .box import Box
 from .dispatch import box, complexes, place_of
 from .modes import enable_grad, state, switch
 from .primitive import registry
-from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, node_of_edge, touch, written
+from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge, touch
 
 _age = operator.attrgetter("age")
 
@@ -152,12 +152,8 @@ class Walk:
     """
 
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: bool = False) -> None:
-        self.plan, self.create_graph, self.retain_graph, self.accumulate = (
-            plan,
-            create_graph,
-            retain_graph,
-            accumulate,
-        )
+        self.plan, self.accumulate = plan, accumulate
+        self.create_graph, self.retain_graph = create_graph, retain_graph
         self.pending: dict[Any, Any] = {}  # node -> the sum of its cotangents so far (a list for a Fork)
         self.owned: set[Any] = set()  # nodes whose sum is in a buffer that the walk made itself
         self.uses = plan.hooked_leaves()
@@ -223,7 +219,7 @@ class Walk:
                 if g is None:
                     continue
             recipe = node.recipe
-            if written:
+            if last_write.age < node.age:  # something was written since the node was made
                 check_saved(node)
             if create_graph:
                 saved = _as_tensors(node)

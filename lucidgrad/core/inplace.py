@@ -107,46 +107,51 @@ def check_writable(x: Any, name: str, recording: bool) -> None:
 def update(op: Any, x: Any, *others: Any, **keywords: Any) -> Any:
     """``x = op(x, *others)``, in x's own memory."""
     step: Primitive = op.primitive
-    name = f"{step.name}_"
-    args = (x, *others)
-    pairs = [unwrap(step, value) for value in args]
+    if state.recording and (_has_history(x) or any(isinstance(o, Box) and _has_history(o) for o in others)):
+        return _recorded_update(step, x, others, {**step.keywords, **keywords})
+    check_writable(x, step.name + "_", recording=False)
+    y = op(x, *others, **keywords).array
+    _write(step.name, x.array, y)
+    return x
+
+
+def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    check_writable(x, step.name + "_", recording=True)
+    pairs = [unwrap(step, value) for value in (x, *others)]
     for i, (array, _) in enumerate(pairs):
         if array is NotImplemented:
-            raise TypeError(f"{name}: argument {i + 1} is a {type(args[i]).__name__}, expected a Tensor or a number")
-    arrays = [array for array, _ in pairs]
-    nodes = [node if state.recording else None for _, node in pairs]
+            raise TypeError(
+                f"{step.name}_: argument {i + 1} is a {type(others[i - 1]).__name__}, expected a Tensor or a number"
+            )
+    arrays, nodes = [array for array, _ in pairs], [node for _, node in pairs]
     wanted = tuple(i for i in step.differentiable if i < len(nodes) and nodes[i] is not None)
-    check_writable(x, name, bool(wanted) or (state.recording and _has_history(x)))
-    keywords = {**step.keywords, **keywords}
-    backend = device.by_array[type(x.array)]
     kept = list(arrays)
     for kind, i in step.recipe(wanted).items if wanted else ():
         if kind == "x" and type(arrays[i]) is type(x.array) and storage(arrays[i]) is storage(x.array):
-            kept[i] = backend.copy(arrays[i])  # the rule wants the value from before
-    y = compute(step, arrays, keywords)
-    _check_result(name, x.array, y)
-    backend.write(x.array, ..., y)
-    touch(x.array)
-    if wanted:
-        _rebase(x, record(step, x.array, kept, nodes, wanted, keywords))
-    elif state.recording and _has_history(x):
-        _rebase(x, None)
+            kept[i] = device.by_array[type(x.array)].copy(arrays[i])  # the rule wants the value from before
+    _write(step.name, x.array, compute(step, arrays, keywords))
+    _rebase(x, record(step, x.array, kept, nodes, wanted, keywords) if wanted else None)
     return x
+
+
+def _write(name: str, old: Any, new: Any) -> None:
+    """Put a result into the memory of the array it was computed from."""
+    if new.shape != old.shape:
+        raise RuntimeError(
+            f"{name}_: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
+        )
+    if new.dtype != old.dtype and _rank(new.dtype) > _rank(old.dtype):
+        raise RuntimeError(
+            f"{name}_: a result of dtype {new.dtype} can't be written into a tensor of dtype {old.dtype}"
+        )
+    device.by_array[type(old)].write(old, ..., new)
+    touch(old)
 
 
 def _has_history(x: Any) -> bool:
     """Whether x, or what it is a view of, is part of a graph."""
     shared = x._alias is not None and x._alias is not INFERENCE and x._alias.base._node is not None
     return shared or node_of(x) is not None
-
-
-def _check_result(name: str, old: Any, new: Any) -> None:
-    if new.shape != old.shape:
-        raise RuntimeError(
-            f"{name}: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
-        )
-    if new.dtype != old.dtype and _rank(new.dtype) > _rank(old.dtype):
-        raise RuntimeError(f"{name}: a result of dtype {new.dtype} can't be written into a tensor of dtype {old.dtype}")
 
 
 @functools.cache

@@ -31,6 +31,15 @@ class _Written:
 written: dict[int, _Written] = {}
 
 
+class _LastWrite:
+    """The age of the last in-place write anywhere: nodes that are younger need not be checked."""
+
+    age: float = 1
+
+
+last_write = _LastWrite()
+
+
 def storage(array: Any) -> Any:
     """The array that owns the memory of this one: one for all its views."""
     return device.by_array[type(array)].storage(array)
@@ -46,7 +55,7 @@ def touch(array: Any) -> None:
         mark.count = 0
         mark.owner = weakref.ref(owner, lambda _: written.pop(key, None))
     mark.count += 1
-    mark.age = next(ages)
+    mark.age = last_write.age = next(ages)
 
 
 def version(array: Any) -> int:
