@@ -1,6 +1,8 @@
 """The samples of primitives that are not elementwise: a row each."""
 
+import importlib
 import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -309,3 +311,7 @@ COMPLEX_ROWS = frozenset(
     pair_einsum inv det slogdet cofactor solve cholesky
     """.split()
 )
+
+
+for _file in sorted(Path(__file__).parent.glob("rows_*.py")):  # families with many rows have a file of their own
+    ROWS.update(importlib.import_module(_file.stem).ROWS)
