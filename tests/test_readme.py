@@ -1,4 +1,4 @@
-"""What README promises: its snippets run, its links resolve, its demo succeeds."""
+"""What README and the pages in docs promise: their snippets run, their links resolve, the demo succeeds."""
 
 import re
 import subprocess
@@ -8,26 +8,32 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
 
 
-def snippets():
-    """Yield each Python block of README, shifted so that tracebacks show README's own lines."""
-    for block in re.finditer(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE):
-        yield "\n" * README.count("\n", 0, block.start(1)) + block[1]
+def text_of(page):
+    return (ROOT / page).read_text(encoding="utf-8")
 
 
-def test_snippets_run_in_order():
-    namespace = {"__name__": "readme"}
-    for code in snippets():
-        exec(compile(code, "README.md", "exec"), namespace)
-    assert "lg" in namespace, "README shows no Python snippet that imports lucidgrad as lg"
+def snippets(page):
+    """Yield each Python block of a page, shifted so that tracebacks show the page's own lines."""
+    text = text_of(page)
+    for block in re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        yield "\n" * text.count("\n", 0, block.start(1)) + block[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CONTRIBUTING.md"])
+def test_snippets_run_in_order(page):
+    namespace = {}
+    for code in snippets(page):
+        exec(compile(code, page, "exec"), namespace)
+    assert "lg" in namespace or page != "README.md", "README shows no snippet that imports lucidgrad as lg"
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_relative_links_resolve(page):
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text(encoding="utf-8"))
-    assert [target for target in targets if not (ROOT / target).exists()] == []
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", text_of(page))
+    assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
 
 
 def test_demo_succeeds():
