@@ -7,7 +7,7 @@ runs there runs everywhere.
 
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class Generic(Backend):
     def __init__(self, name: str, library: Any, array_types: tuple[type, ...]) -> None:
         super().__init__()
         self.name, self.library, self.array_types = name, library, array_types
-        self._native = {key: getattr(library, key) for key in dtypes.known() if hasattr(library, key)}
+        self._native = self.dtype_objects(key for key in dtypes.known() if hasattr(library, key))
         self._canonical = {native: dtypes.named(key) for key, native in self._native.items()}
         floats.update(native for key, native in self._native.items() if "float" in key or "complex" in key)
         complexes.update(native for key, native in self._native.items() if "complex" in key)
@@ -51,6 +51,10 @@ class Generic(Backend):
         return cls(name, array_api_compat.array_namespace(array), (type(array),))
 
     # -- dtypes
+    def dtype_objects(self, names: Iterable[str]) -> dict[str, Any]:
+        """The dtypes that the library's arrays show, by name."""
+        return {name: getattr(self.library, name) for name in names}
+
     def native(self, dtype: Any) -> Any:
         """The library's dtype for a canonical one."""
         if dtype is None or type(dtype) in {type(own) for own in self._canonical}:
@@ -125,6 +129,11 @@ class Strict(Generic):
     def writable(self, array: Any) -> bool:
         return bool(array._array.flags.writeable)
 
+    def write(self, array: Any, key: Any, value: Any) -> None:
+        """Write into the memory itself: the standard has no word for what repeated indices do, NumPy has."""
+        parts = tuple(getattr(part, "_array", part) for part in (key if isinstance(key, tuple) else (key,)))
+        array._array[parts] = getattr(value, "_array", value)
+
     def to_numpy(self, array: Any) -> Any:
         return np.asarray(array)
 
@@ -189,8 +198,19 @@ def _kernels(backend: Generic, library: Any) -> dict[str, Callable[..., Any]]:
     def stack(*xs: Any, axis: int = 0) -> Any:
         return library.stack(xs, axis=axis)
 
+    def floor_divide(x1: Any, x2: Any, /) -> Any:
+        """Infinities as the standard has them: libraries may follow C instead."""
+        y = library.floor_divide(x1, x2)
+        if y.dtype not in floats:
+            return y
+        for x in (x1, x2):
+            infinite = library.isinf(x if type(x) in backend.array_types else library.asarray(float(x)))
+            y = library.where(infinite, library.floor(library.divide(x1, x2)), y)
+        return y
+
     table: dict[str, Callable[..., Any]] = {
         "astype": astype,
+        "floor_divide": floor_divide,
         "isdtype": isdtype,
         "result_type": result_type,
         "concat": concat,

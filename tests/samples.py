@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+import lucidgrad.special  # noqa: F401  its primitives are loaded on demand
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive
 
 
@@ -75,7 +76,11 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     **dict.fromkeys(["log", "log2", "log10", "sqrt", "rsqrt"], (POSITIVE,)),
     **dict.fromkeys(["asin", "acos", "atanh", "erfinv"], (UNIT,)),
     **dict.fromkeys(["logit", "log_odds", "ndtri"], (Domain(low=0.1, high=0.9),)),
-    **dict.fromkeys(["lgamma", "gammaln", "digamma", "psi", "gamma", "polygamma", "zeta"], (POSITIVE,)),
+    **dict.fromkeys(["gammaln", "psi", "gamma", "psi_derivative", "beta", "betaln", "kl_div"], (POSITIVE,)),
+    **dict.fromkeys(["riemann_zeta", "hurwitz_zeta"], (Domain(low=1.1, high=5.0), POSITIVE)),
+    "erfcinv": (Domain(low=0.1, high=1.9),),
+    **dict.fromkeys(["gamma_density", "lower_gamma", "upper_gamma"], (POSITIVE,)),
+    **dict.fromkeys(["beta_density", "lower_beta"], (POSITIVE, POSITIVE, Domain(low=0.1, high=0.9))),
     "log1p": (Domain(low=-0.9, high=2.0),),
     "acosh": (Domain(low=1.1, high=3.0),),
     "entr": (POSITIVE,),
@@ -84,6 +89,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "xlogy": (ANY, POSITIVE),
     "xlog1py": (ANY, UNIT),
     "remainder": (Domain(low=-9.0, high=9.0), POSITIVE),
+    "fmod": (Domain(low=-9.0, high=9.0), POSITIVE),
     "floor_divide": (Domain(low=-9.0, high=9.0), POSITIVE),
     "where": (BOOL, ANY),
     "clip": (ANY, Domain(low=-1.5, high=-0.5), Domain(low=0.5, high=1.5)),
@@ -102,6 +108,8 @@ KEYWORDS: dict[str, list[dict[str, Any]]] = {
     "celu": [{}, {"alpha": 0.5}],
     "softplus": [{}, {"beta": 2.0, "threshold": 1.25}],
     "gelu": [{}, {"approximate": "tanh"}],
+    "psi_derivative": [{}, {"order": 2}, {"order": 5}],
+    "bessel_quotient": [{}, {"order": 2}],
 }
 
 #: Primitives that take complex numbers.
@@ -184,7 +192,7 @@ def _hermitian(x: Any) -> Any:
 
 
 #: Functions whose arguments belong to a subspace, with a map onto it: differences are taken within.
-PREPARE: dict[str, Callable[[Any], Any]] = {"cholesky": _hermitian}
+PREPARE: dict[str, Callable[[Any], Any]] = dict.fromkeys(["cholesky", "eigh", "eigvalsh"], _hermitian)
 
 
 #: Primitives that act on levels instead of computing: tests/engine has their tests.
@@ -234,6 +242,12 @@ def _recurrence(a: Any, b: Any, *, axis: int = -1, reverse: bool = False) -> Any
     return np.moveaxis(y[:: -1 if reverse else 1], 0, axis)
 
 
+def _floor_divide(x1: Any, x2: Any) -> Any:
+    """The standard's: an infinity divided by a number is one, a number divided by an infinity is a zero."""
+    infinite = np.isinf(x1) | np.isinf(x2)
+    return np.where(infinite, np.floor(x1 / x2), np.floor_divide(x1, x2))
+
+
 def _sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x)) if np.iscomplexobj(x) else scipy.special.expit(x)
 
@@ -248,13 +262,80 @@ def _gelu(x: Any, *, approximate: str = "none") -> Any:
     return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
+def _twice(n: int, double: bool) -> Any:
+    """Weights of the frequencies in half a spectrum: two where the other half has the conjugate."""
+    k = np.arange(n // 2 + 1)
+    return np.where((k > 0) & (2 * k < n) & double, 2, 1)
+
+
+def _half_dft(x: Any, *, axis: int, norm: Any = "backward", inverse: bool = False, double: bool = False) -> Any:
+    weights = _twice(x.shape[axis], double)
+    y = (np.fft.ifft if inverse else np.fft.fft)(np.moveaxis(x, axis, -1), norm=norm)
+    return np.moveaxis(y[..., : weights.size] * weights, -1, axis)
+
+
+def _real_dft(x: Any, *, axis: int, n: int, norm: Any = "backward", inverse: bool = False, double: bool = True) -> Any:
+    x = np.moveaxis(x, axis, -1) * _twice(n, double)
+    return np.moveaxis((np.fft.ifft if inverse else np.fft.fft)(x, n, norm=norm).real, -1, axis)
+
+
+def _dft(x: Any, *, axis: Any, norm: Any = "backward", inverse: bool = False) -> Any:
+    return (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=axis, norm=norm)
+
+
+def _where(mask: Callable[..., Any], value: float, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with other values at some points."""
+    return lambda *xs, **keywords: np.where(mask(*xs), value, function(*xs, **keywords))
+
+
+def _outside_beta(*xs: Any) -> Any:
+    return np.any([np.isnan(x) | ((x < 0) & (np.floor(x) == x)) for x in np.broadcast_arrays(*xs)], axis=0)
+
+
+def _both_infinite(a: Any, b: Any) -> Any:
+    return (a == np.inf) & (b == np.inf)
+
+
+def _bessel_quotient(x: Any, *, order: int = 1) -> Any:
+    tiny, huge = np.abs(x) < 1e-30, np.isinf(x)
+    safe = np.where(tiny | huge, 1, x)
+    y = np.where(huge, np.inf, scipy.special.iv(order, safe) / safe**order)
+    return np.where(tiny, 0.5**order / scipy.special.factorial(order), y)
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    y = scipy.special.xlogy(a - 1, x) - x - scipy.special.gammaln(a)
+    y = np.where((x == np.inf) & (a < np.inf), 0, np.exp(y))
+    return np.where((a >= 0) & (a < np.inf) & (x >= 0), y, np.nan)
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    y = scipy.special.xlogy(a - 1, x) + scipy.special.xlog1py(b - 1, -x) - scipy.special.betaln(a, b)
+    return np.where((a >= 0) & (b >= 0) & (a + b < np.inf) & (x >= 0) & (x <= 1), np.exp(y), np.nan)
+
+
 #: References that NumPy and SciPy have under another name, or none at all; None: there is none.
 REFERENCES: dict[str, Callable[..., Any] | None] = {
     "argsort": _argsort,
     "sort": _descending(np.sort),
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": _sigmoid,
-    "lgamma": scipy.special.gammaln,
+    "gammaln": _where(lambda x: x == -np.inf, np.inf, scipy.special.gammaln),  # as C's and PyTorch's
+    "psi_derivative": _where(np.isneginf, np.nan, lambda x, *, order=1: scipy.special.polygamma(order, x)),
+    "hurwitz_zeta": _where(
+        lambda x, q: (x != x) | (q != q), np.nan, _where(lambda x, q: (x == np.inf) & (q > 1), 0, scipy.special.zeta)
+    ),
+    "beta": _where(_outside_beta, np.nan, _where(_both_infinite, 0, scipy.special.beta)),
+    "betaln": _where(_outside_beta, np.nan, _where(_both_infinite, -np.inf, scipy.special.betaln)),
+    "i0": _where(np.isinf, np.inf, scipy.special.i0),
+    "i1": _where(np.isposinf, np.inf, _where(np.isneginf, -np.inf, scipy.special.i1)),
+    "riemann_zeta": scipy.special.zeta,
+    "bessel_quotient": _bessel_quotient,
+    "lower_gamma": scipy.special.gammainc,
+    "upper_gamma": scipy.special.gammaincc,
+    "gamma_density": _gamma_density,
+    "lower_beta": scipy.special.betainc,
+    "beta_density": _beta_density,
     "logsumexp": scipy.special.logsumexp,
     "vector_norm": lambda x, *, ord=2, **axes: np.linalg.vector_norm(x, ord=ord, **axes),
     "softmax": lambda x, *, axis=-1: scipy.special.softmax(x, axis=axis),
@@ -264,6 +345,10 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "det": np.linalg.det,
     "slogdet": np.linalg.slogdet,
     "cholesky": np.linalg.cholesky,
+    **{name: getattr(np.linalg, name) for name in ("eigh", "eigvalsh", "svd", "svdvals", "qr")},
+    "solve_triangular": lambda x1, x2, *, upper: np.linalg.solve(np.triu(x1) if upper else np.tril(x1), x2),
+    "eig": lambda x: tuple(part.astype(complex) for part in np.linalg.eig(x)),
+    "pinv": lambda x, rtol: np.linalg.pinv(x, rtol=np.reshape(rtol, np.shape(rtol)[:-2])),
     "cofactor": lambda x: np.linalg.det(x)[..., None, None] * np.linalg.inv(x).mT,
     "clone": np.array,
     "nonzero": lambda x: np.nonzero(x),
@@ -274,6 +359,7 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "full_like": lambda x, *, fill_value: np.full_like(x, fill_value),
     "count_nonzero": lambda x, **axes: np.asarray(np.count_nonzero(x, **axes)),
     "astype": lambda x, *, dtype, copy=True: x.astype(dtype),
+    "floor_divide": _floor_divide,
     "remainder": np.remainder,
     "clip": lambda x, low=None, high=None: np.clip(x, low, high),
     "relu": lambda x: np.maximum(x, 0),
@@ -302,6 +388,9 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "softplus": lambda x, *, beta=1.0, threshold=20.0: np.where(
         x * beta > threshold, x, np.log1p(np.exp(beta * x)) / beta
     ),
+    "dft": _dft,
+    "half_dft": _half_dft,
+    "real_dft": _real_dft,
     "tile": lambda x, *, repetitions: np.tile(x, repetitions),
     "copy": np.array,
 }
@@ -353,6 +442,7 @@ KINKS: dict[str, list[tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]]] 
     "logsumexp": [(([-_INF, -_INF],), {}, ([0.0, 0.0],)), (([-_INF, 0.0],), {}, ([0.0, 1.0],))],
     "softmax": [(([-_INF, 0.0],), {}, ([0.0, 0.0],))],
     "remainder": [(([4.0, -3.0], [2.0, 2.0]), {}, ([1.0, 1.0], [-2.0, 2.0]))],
+    "fmod": [(([4.0, -3.0], [2.0, 2.0]), {}, ([1.0, 1.0], [-2.0, 1.0]))],
 }
 
 #: Points at which the value is finite and the derivative is not, documented with the function.
@@ -362,11 +452,18 @@ SINGULAR: dict[str, Callable[..., bool]] = {
     "acos": lambda x: abs(x) == 1,
     "acosh": lambda x: x == 1,
     "entr": lambda x: x == 0,
+    "rel_entr": lambda x1, x2: x1 == 0,
+    "kl_div": lambda x1, x2: x1 == 0,
+    **dict.fromkeys(["lower_gamma", "upper_gamma"], lambda x1, x2: x2 == 0 and x1 < 1),
+    "lower_beta": lambda x1, x2, x3: (x3 == 0 and x1 < 1) or (x3 == 1 and x2 < 1),
+    "gamma_density": lambda x1, x2: x2 == 0,
+    "beta_density": lambda x1, x2, x3: x3 in (0, 1),
     "unscale": lambda x1, x2: x2 == 0,
     "pow": lambda x1, x2: x1 < 0 or (x1 == 0 and 0 < x2 < 1),
 }
 
 _OVERFLOW = "the derivative overflows where the value does, and the rule is a plain product, for speed"
+_NO_VALUE = "of order 2: no function of y is finite there, as y is not"
 
 #: Points at which a value that is not used (its cotangent is zero) spoils the gradient all the same, and why.
 UNUSED: dict[str, tuple[Callable[..., bool], str]] = {
@@ -374,6 +471,11 @@ UNUSED: dict[str, tuple[Callable[..., bool], str]] = {
     "expm1": (lambda x: x > 700, _OVERFLOW),
     "sinh": (lambda x: abs(x) > 700, _OVERFLOW),
     "cosh": (lambda x: abs(x) > 700, _OVERFLOW),
+    "bessel_quotient": (lambda x: abs(x) > 700, _OVERFLOW),
+    "exprel": (lambda x: x > 700, _OVERFLOW),
+    "erfinv": (lambda x: abs(x) >= 1, _NO_VALUE),
+    "erfcinv": (lambda x: not 0 < x < 2, _NO_VALUE),
+    "ndtri": (lambda x: not 0 < x < 1, _NO_VALUE),
     "unscale": (lambda x1, x2: x2 == 0, "only rules call it, and they name a derivative that is infinite there"),
 }
 

@@ -16,14 +16,14 @@ from . import graph
 from .gradient import backward, grad
 
 if TYPE_CHECKING:
-    from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+    from .checks import GradcheckError, gradcheck, gradgradcheck
 
 
 def __getattr__(name: str) -> Any:
     """Load the checks when they are first asked for: programs that train don't."""
     if name in ("GradcheckError", "gradcheck", "gradgradcheck"):
-        checks = importlib.import_module(".gradcheck", __name__)
-        for found in ("GradcheckError", "gradgradcheck", "gradcheck"):  # the function last: it replaces its module
+        checks = importlib.import_module(".checks", __name__)
+        for found in ("GradcheckError", "gradcheck", "gradgradcheck"):
             globals()[found] = getattr(checks, found)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

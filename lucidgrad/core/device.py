@@ -13,6 +13,7 @@ from .errors import DeviceError
 by_array: dict[type, Any] = {}
 _by_name: dict[str, Any] = {}
 _loaders: dict[str, Callable[[], Any]] = {}
+_packages: dict[str, str] = {}  # where an array type was defined -> the device it belongs to
 _quiets: list[Callable[[], AbstractContextManager[Any]]] = []
 
 #: Array types whose back end has streams -> a function that gives the current place of an array.
@@ -86,15 +87,22 @@ def quiet() -> AbstractContextManager[Any]:
     return contexts
 
 
-def register_loader(name: str, load: Callable[[], Any]) -> None:
-    """Name a device whose back end is loaded when it is first asked for."""
+def register_loader(name: str, load: Callable[[], Any], package: str | None = None) -> None:
+    """Name a device whose back end is loaded when it, or an array type from ``package``, is first met."""
     _loaders[name] = load
+    if package is not None:
+        _packages[package] = name
 
 
 def known() -> dict[str, str]:
     """The device names, and what answers to them."""
     found = {name: f"loaded, {', '.join(t.__name__ for t in b.array_types[:1])}" for name, b in _by_name.items()}
     return {**dict.fromkeys(_loaders, "loaded when first used"), **found}
+
+
+def available() -> tuple[Device, ...]:
+    """The devices whose back ends are loaded."""
+    return tuple(Device(name) for name in _by_name)
 
 
 def backend_named(device: Any) -> Any:
@@ -107,6 +115,17 @@ def backend_named(device: Any) -> Any:
             raise DeviceError(f"device {str(device)!r} is not known here; there are: {known}")
         load()
     return _by_name[name]
+
+
+def recognise(obj: Any) -> Any:
+    """The back end of an array, loaded now if its library is one of those known by name; None for other objects."""
+    found = by_array.get(type(obj))
+    if found is None:
+        name = _packages.get(type(obj).__module__.partition(".")[0])
+        if name is not None and name not in _by_name:
+            backend_named(name)
+            found = by_array.get(type(obj))
+    return found
 
 
 def backend_of(array: Any) -> Any:

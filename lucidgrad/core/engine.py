@@ -142,6 +142,11 @@ def _unbroadcast(xp: Any, ct: Any, shape: tuple[int, ...]) -> Any:
 
 
 # -- the walk ------------------------------------------------------------------------------------
+def _namespace(gs: tuple[Any, ...]) -> Any:
+    """What a rule computes with that gets several cotangents, of which some may be batched."""
+    return max((device.by_array[type(g)] for g in gs), key=operator.attrgetter("rank")).xp
+
+
 class Walk:
     """One pass. In value mode cotangents are raw arrays; with ``create_graph`` they are tensors.
 
@@ -225,9 +230,9 @@ class Walk:
                 saved = _as_tensors(node)
             else:
                 saved = node.saved
-                if type(g) is not array_type:
+                if type(g) is not array_type or array_type is tuple:
                     array_type = type(g)
-                    xp = device.by_array[array_type if array_type is not tuple else type(g[0])].xp
+                    xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
             if node.extras is not None or recipe.only is None:
                 self._pull_all(node, xp, g, saved)
             else:

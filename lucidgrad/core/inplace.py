@@ -78,10 +78,9 @@ def check_writable(x: Any, name: str, recording: bool) -> None:
         if state.fresh is not INFERENCE:
             raise RuntimeError(f"{name}: in-place update of an inference tensor outside inference mode; clone it first")
         return
-    if not device.by_array[type(x.array)].writable(x.array):
-        raise RuntimeError(
-            f"{name}: this tensor's memory can't be written (an expanded view, or a read-only array); clone it first"
-        )
+    backend = device.by_array[type(x.array)]
+    if not backend.writable(x.array):
+        raise RuntimeError(f"{name}: this tensor's memory can't be written: {backend.unwritable}")
     if not recording:
         return
     node = node_of(x)
@@ -186,7 +185,7 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
     touch(x.array)
     if recording:
         if type(array) not in device.by_array:
-            array = backend.asarray(array, dtype=x.array.dtype)
+            array = backend.asarray(array, dtype=backend.dtype_of(x.array))
         wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
         more = {"steps": ((key_step, keywords, meta),), "winners": _winners(backend, key_step, keywords, meta)}
         over: Primitive = overwrite.primitive  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ import numpy as np
 import lucidgrad as lg
 from lucidgrad.core import batching, dispatch
 
-from .law import call, close, differentiable, each, host, law, live, seeds_for, tensors, wanted
+from .law import call, close, differentiable, each, fixed_shapes, host, law, live, seeds_for, tensors, wanted
 
 SIZE = 3
 
@@ -43,7 +43,7 @@ def batched_cotangents_are_a_loop(primitive, samples):
                 close(host(g), np.stack([host(row[k]) for row in loop]), what=f"{sample} input {k}")
 
 
-@law()
+@law(applies=fixed_shapes)
 def vmap_is_a_loop(primitive, samples):
     """On batched inputs, whichever of them are, a primitive gives what it gives example by example."""
     for sample in samples:

@@ -138,7 +138,9 @@ def finite_at_kinks(primitive, samples):
     """Subgradients are the documented ones; where the value is finite, so is the gradient; zeros stay zeros."""
     if (primitive.name in KINKS or primitive.name in SINGULAR) and primitive.name not in RULES_ONLY:
         words = primitive.op.__doc__.partition("Examples")[0].lower()
-        assert "derivative" in words or "gradient" in words, f"{primitive.name}: the docstring says nothing of its kinks"
+        assert "derivative" in words or "gradient" in words, (
+            f"{primitive.name}: the docstring says nothing of its kinks"
+        )
     for args, keywords, expected in KINKS.get(primitive.name, ()):
         sample = Sample(tuple(np.asarray(a, dtype="float64") if isinstance(a, list) else a for a in args), keywords)
         args = tensors(primitive, sample)

@@ -32,6 +32,18 @@ def differentiable(primitive):
     return bool(primitive.differentiable)
 
 
+def has_samples(primitive):
+    try:
+        return bool(samples_of(primitive))
+    except LookupError:
+        return False
+
+
+def fixed_shapes(primitive):
+    """Whether some sample has a result whose shape does not depend on values."""
+    return not has_samples(primitive) or not all(sample.data_dependent for sample in samples_of(primitive))
+
+
 def law(applies=always):
     """Enter a function ``(primitive, samples)`` in the table; it raises where the law is broken."""
 

@@ -39,5 +39,6 @@ def test_exceptions_are_cells():
 
 def test_nothing_runs_example_by_example():
     for name in sorted(set(registry) - set(LEVELS)):
-        batch_laws.vmap_is_a_loop(registry[name], samples_for(name)[:1])
+        if LAWS["vmap is a loop"].applies(registry[name]):
+            batch_laws.vmap_is_a_loop(registry[name], samples_for(name)[:1])
     assert batching.loops == set()
