@@ -1,4 +1,4 @@
-"""NumPy kernels for products: BLAS by way of matmul, on views where there can be one."""
+"""NumPy kernels for products and decompositions: BLAS on views where there can be one, LAPACK as NumPy calls it."""
 
 import math
 from collections.abc import Callable
@@ -119,7 +119,38 @@ def cofactor(x: Any) -> Any:
     return registry["cofactor"].program(by_array[np.ndarray].xp, x)
 
 
+# -- decompositions ------------------------------------------------------------------------------
+def _checked(name: str, function: Callable[..., Any], square: bool = True) -> Callable[..., Any]:
+    """NumPy's function, whose errors name it."""
+
+    def kernel(x: Any, /, *more: Any, **keywords: Any) -> Any:
+        shape = np.shape(x)
+        if len(shape) < 2 or (square and shape[-2] != shape[-1]):
+            wanted = "square matrices" if square else "matrices"
+            raise np.linalg.LinAlgError(
+                f"{name}: given an array of shape {shape}, expected {wanted} in the last two axes"
+            )
+        try:
+            return function(x, *more, **keywords)
+        except (ValueError, TypeError) as error:  # a LinAlgError is a ValueError
+            raise type(error)(f"{name}: {error}") from None
+
+    return kernel
+
+
+def eig(x: Any, /) -> Any:
+    """Complex in any case: NumPy gives real numbers where they happen to be."""
+    dtype = np.result_type(x.dtype, np.complex64)
+    return tuple(part.astype(dtype, copy=False) for part in np.linalg.eig(x))
+
+
+_SQUARE = ("inv", "solve", "det", "slogdet", "cholesky", "eigh", "eigvalsh")
+_ANY = ("svd", "svdvals", "qr")
+
 TABLE: dict[str, Callable[..., Any]] = {
+    **{name: _checked(name, getattr(np.linalg, name)) for name in _SQUARE},
+    **{name: _checked(name, getattr(np.linalg, name), square=False) for name in _ANY},
+    "eig": _checked("eig", eig),
     "matmul": matmul,
     "pair_einsum": pair_einsum,
     "cofactor": cofactor,

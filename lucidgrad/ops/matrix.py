@@ -1,15 +1,26 @@
 """Functions of square matrices, which are the last two axes; the axes before them are batches."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.batching import align, run
 from lucidgrad.core.primitive import MATRIX, joint, primitive
 
+from .axes import need_matrix, on_matrices
 from .diagonals import diagonal, diagonal_put
 from .elementwise import ones_like
 from .linalg import matmul
 from .scan import is_complex
+
+NAN = float("nan")
+
+
+def need_square(name: str, shape: Sequence[int]) -> None:
+    """Raise unless a shape is one of square matrices."""
+    need_matrix(name, len(shape))
+    if shape[-2] != shape[-1]:
+        raise ValueError(f"{name}: given matrices of shape {tuple(shape)}, expected square ones")
 
 
 # -- inverses and equations ----------------------------------------------------------------------
@@ -18,7 +29,7 @@ def _inv_vjp(xp: Any, g: Any, y: Any) -> Any:
     return -xp.matmul(xp.matmul(turned, g), turned)
 
 
-@primitive(MATRIX, vjp=_inv_vjp, dtype="float")
+@primitive(MATRIX, vjp=_inv_vjp, dtype="float", batch=on_matrices("inv"))
 def inv(xp: Any, x: Any, /) -> Any:
     """Inverse matrices.
 
@@ -74,6 +85,40 @@ def solve(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.linalg.solve(x1, x2)
 
 
+def _triangle(xp: Any, x: Any, upper: bool) -> Any:
+    return xp.triu(x, k=0) if upper else xp.tril(x, k=0)
+
+
+def _solve_triangular_vjp(xp: Any, g: Any, y: Any, x1: Any, *, upper: bool) -> Any:
+    t = xp.solve_triangular(xp.matrix_transpose(x1), g, upper=not upper)
+    return _triangle(xp, -xp.matmul(t, xp.matrix_transpose(y)), upper), t
+
+
+def _matrices_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    for x, b in zip(values, batched, strict=True):
+        need_matrix("solve_triangular", len(x.shape) - b)
+    return call(*align(values, batched), **keywords)
+
+
+@primitive(MATRIX, vjp=joint(_solve_triangular_vjp), batch=_matrices_batch, dtype="float")
+def solve_triangular(xp: Any, x1: Any, x2: Any, /, *, upper: bool) -> Any:
+    """Solutions of ``x1 @ y = x2``, of which only one triangle of x1 counts; with a zero on its diagonal, NaN.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> b = lg.ones((2, 1), requires_grad=True)
+    >>> lg.ops.matrix.solve_triangular(lg.asarray([[2.0, 0.0], [9.0, 4.0]]), b, upper=True).sum().backward()
+    >>> b.grad.tolist()
+    [[0.5], [0.25]]
+    """
+    x1 = _triangle(xp, x1, upper)
+    zero = xp.linalg.diagonal(x1) == 0
+    lost = xp.expand_dims(xp.any(zero, axis=-1, keepdims=True), axis=-1)
+    y = xp.linalg.solve(xp.where(lost, xp.eye(x1.shape[-1], dtype=x1.dtype), x1), x2)
+    return xp.where(lost, xp.full_like(y, NAN), y)
+
+
 def matrix_power(x: Any, n: int, /) -> Any:
     """Products of a matrix with itself, n factors; with n negative, of its inverse.
 
@@ -85,6 +130,8 @@ def matrix_power(x: Any, n: int, /) -> Any:
     >>> x.grad.tolist()
     [[12.0, 0.0], [0.0, 27.0]]
     """
+    need_square("matrix_power", x.shape)
+    n = operator.index(n)
     x, n = (inv(x), -n) if n < 0 else (x, n)
     if n == 0:
         ones = diagonal(ones_like(x), axis1=-2, axis2=-1)
@@ -112,7 +159,7 @@ def _cofactor_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return scale * turned - xp.matmul(xp.matmul(y, xp.matrix_transpose(g)), turned)
 
 
-@primitive(MATRIX, vjp=_cofactor_vjp, dtype="float")
+@primitive(MATRIX, vjp=_cofactor_vjp, dtype="float", batch=on_matrices("cofactor"))
 def cofactor(xp: Any, x: Any, /) -> Any:
     """The gradient of the determinant, also of singular matrices (whose own gradient is not defined here).
 
@@ -133,7 +180,7 @@ def cofactor(xp: Any, x: Any, /) -> Any:
     return _scaled(xp, phase, xp.matmul(u * products, vh))
 
 
-@primitive(MATRIX, vjp=lambda xp, g, x: _scaled(xp, g, xp.cofactor(x)), dtype="float")
+@primitive(MATRIX, vjp=lambda xp, g, x: _scaled(xp, g, xp.cofactor(x)), dtype="float", batch=on_matrices("det"))
 def det(xp: Any, x: Any, /) -> Any:
     """Determinants. The gradient exists for singular matrices too; the second one needs regular ones.
 
@@ -156,7 +203,7 @@ def _slogdet_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return _scaled(xp, scale, xp.matrix_transpose(xp.inv(x)))
 
 
-@primitive(MATRIX, vjp=_slogdet_vjp, outputs=True, dtype="float")
+@primitive(MATRIX, vjp=_slogdet_vjp, outputs=True, dtype="float", batch=on_matrices("slogdet"))
 def slogdet(xp: Any, x: Any, /) -> Any:
     """Determinants as a sign (a number of modulus 1) and the logarithm of the modulus.
 
@@ -173,7 +220,8 @@ def slogdet(xp: Any, x: Any, /) -> Any:
 
 
 # -- Cholesky ------------------------------------------------------------------------------------
-def _adjoint(xp: Any, x: Any) -> Any:
+def adjoint(xp: Any, x: Any) -> Any:
+    """Conjugate transposes."""
     x = xp.matrix_transpose(x)
     return xp.conj(x) if is_complex(x.dtype) else x
 
@@ -181,15 +229,15 @@ def _adjoint(xp: Any, x: Any) -> Any:
 def _cholesky_vjp(xp: Any, g: Any, y: Any, *, upper: bool) -> Any:
     """The Hermitian part of ``L⁻ᵀ Φ(Lᵀ g) L̄⁻¹``; Φ takes the lower triangle and half of the diagonal."""
     if upper:
-        g, y = _adjoint(xp, g), _adjoint(xp, y)
+        g, y = adjoint(xp, g), adjoint(xp, y)
     p = xp.matmul(xp.matrix_transpose(y), g)
     p = xp.tril(p, k=0) + xp.tril(p, k=-1)
-    p = (p + _adjoint(xp, p)) * 0.25
+    p = (p + adjoint(xp, p)) * 0.25
     left = xp.solve(xp.matrix_transpose(y), p)
-    return xp.matrix_transpose(xp.solve(_adjoint(xp, y), xp.matrix_transpose(left)))
+    return xp.matrix_transpose(xp.solve(adjoint(xp, y), xp.matrix_transpose(left)))
 
 
-@primitive(MATRIX, vjp=_cholesky_vjp, dtype="float")
+@primitive(MATRIX, vjp=_cholesky_vjp, dtype="float", batch=on_matrices("cholesky"))
 def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
     """The lower triangle L with ``x = L Lᴴ`` of positive definite matrices; upper: its adjoint.
 

@@ -1,0 +1,76 @@
+"""The samples of decompositions: matrices whose values are far apart, so that differences make sense."""
+
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rows import call
+from samples import ANY, Sample, complexified
+
+
+def _unitary(*shape: int, seed: int) -> np.ndarray:
+    return np.linalg.qr(ANY.draw(shape, zlib.crc32(b"unitary") + seed))[0]
+
+
+def spaced(*shape: int, seed: int = 0, hermitian: bool = False) -> np.ndarray:
+    """Matrices with singular values (or eigenvalues) 1, 2, 3 ... and vectors in all directions."""
+    *lead, m, n = shape
+    k = min(m, n)
+    u = _unitary(*lead, m, k, seed=seed)
+    v = u if hermitian else _unitary(*lead, n, k, seed=seed + 1)
+    return u * (np.arange(k) + 1.0) @ v.mT
+
+
+def _similar(*shape: int, seed: int = 0) -> np.ndarray:
+    """Matrices with eigenvalues 1, 2, 3 ... and vectors that are not orthogonal."""
+    v = _unitary(*shape, seed=seed) + 0.3 * _unitary(*shape, seed=seed + 1)
+    return v * (np.arange(shape[-1]) + 1.0) @ np.linalg.inv(v)
+
+
+def _calls(make: Any, *shapes: tuple[int, ...], more: tuple[Any, ...] = (), **keywords: Any) -> list[Sample]:
+    """A call for every shape, and batches of other matrices of that kind."""
+    made = []
+    for shape in shapes:
+        examples = {0: [make(*shape, seed=seed) for seed in (0, 10, 20)]}
+        made.append(call(examples[0][0], *more, examples=examples, **keywords))
+    return made
+
+
+def _hermitian(*shape: int, seed: int = 0) -> np.ndarray:
+    return spaced(*shape, seed=seed, hermitian=True)
+
+
+def _complex(calls: list[Sample]) -> list[Sample]:
+    """The same calls, and the first two with complex numbers."""
+
+    def change(sample: Sample) -> Sample:
+        examples = {i: [complexified(e, i) for e in values] for i, values in (sample.examples or {}).items()}
+        return replace(sample, args=(complexified(sample.args[0], 0), *sample.args[1:]), examples=examples)
+
+    return [*calls, *map(change, calls[:2])]
+
+
+SQUARE, TALL, WIDE, STACK, NONE = (3, 3), (3, 2), (2, 3), (2, 2, 2), (0, 2, 2)
+
+# Vectors of complex matrices have an arbitrary phase, so that differences say nothing: see ops/test_decompositions.
+ROWS: dict[str, list[Sample]] = {
+    "eigh": _calls(_hermitian, SQUARE, STACK, NONE),
+    "eigvalsh": _complex(_calls(_hermitian, SQUARE, STACK, NONE)),
+    "eig": _calls(_similar, SQUARE, STACK, NONE),
+    "svd": [
+        *_calls(spaced, SQUARE, STACK, NONE),
+        *_calls(spaced, SQUARE, TALL, WIDE, (2, 3, 2), full_matrices=False),
+    ],
+    "svdvals": _complex(_calls(spaced, TALL, WIDE, SQUARE, STACK, NONE)),
+    "pinv": [
+        *_complex(_calls(spaced, TALL, WIDE, SQUARE, STACK, NONE, more=(1e-9,))),
+        *_calls(spaced, STACK, more=(np.full((2, 1, 1), 1e-9),)),
+    ],
+    "solve_triangular": [
+        *_complex(_calls(_similar, (2, 2), STACK, more=(spaced(2, 1, seed=5),), upper=True)),
+        *_calls(_similar, SQUARE, more=(spaced(2, 3, 2, seed=5),), upper=False),
+        *_calls(_similar, NONE, more=(spaced(2, 1, seed=5),), upper=True),
+    ],
+    "qr": _complex(_calls(spaced, TALL, WIDE, SQUARE, STACK, NONE)) + _calls(spaced, WIDE, SQUARE, mode="complete"),
+}
