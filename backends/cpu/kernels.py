@@ -3,10 +3,28 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import kernels_elementwise, kernels_linalg, kernels_reduction, kernels_shape
+from . import (
+    kernels_arithmetic,
+    kernels_elementwise,
+    kernels_fft,
+    kernels_linalg,
+    kernels_reduction,
+    kernels_sets,
+    kernels_shape,
+    kernels_special,
+)
 
 
 def table() -> dict[str, Callable[..., Any]]:
     """Kernels by primitive name."""
-    families = (kernels_elementwise, kernels_linalg, kernels_reduction, kernels_shape)
+    families = (
+        kernels_arithmetic,
+        kernels_elementwise,
+        kernels_fft,
+        kernels_linalg,
+        kernels_reduction,
+        kernels_sets,
+        kernels_shape,
+        kernels_special,
+    )
     return {name: kernel for family in families for name, kernel in family.TABLE.items()}
