@@ -1,4 +1,4 @@
-"""The methods of `Tensor`, in PyTorch's spelling and meaning; ``axis`` and ``keepdims`` are accepted, too."""
+"""The methods of `Tensor` that compute, in PyTorch's spelling and meaning; ``axis`` and ``keepdims`` work, too."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,25 +6,23 @@ from typing import Any
 from .core import dtype as dtypes, inplace
 from .core.dispatch import UNSET
 from .core.engine import tape_namespace as xp
-from .core.primitive import Primitive
 from .ops import (
     activation,
+    arithmetic,
     comparison,
-    diagonals,
+    counting,
     elementwise,
     fused,
-    indexing,
     joining,
-    linalg,
-    movement,
+    quantiles,
     reduction,
     scan,
     shape,
     sorting,
     special,
+    statistics,
     taking,
 )
-from .ops.indexing import index
 from .ops.scan import ValuesAndIndices
 
 
@@ -41,10 +39,6 @@ def _in_place(op: Any) -> Callable[..., Any]:
 
 def _axis(dim: Any, axis: Any) -> Any:
     return dim if axis is UNSET else axis
-
-
-def _shape_of(given: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
 
 
 def _reduction(op: Any) -> Callable[..., Any]:
@@ -66,7 +60,7 @@ def _reduction(op: Any) -> Callable[..., Any]:
 
 
 class Methods:
-    """Methods that are functions of the tensor: what `Tensor` adds to the box is in `tensor`."""
+    """Methods that are functions of the elements; those that rearrange them are in `arranging`."""
 
     __slots__ = ()
 
@@ -231,14 +225,6 @@ class Methods:
             keepdims=keepdim if keepdims is UNSET else keepdims,
         )
 
-    def norm(
-        self, p: Any = 2, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET
-    ) -> Any:
-        """The vector norm of the elements."""
-        return reduction.vector_norm(
-            self, ord=p, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims
-        )
-
     def cumsum(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
         """Running sums along an axis."""
         return scan.cumulative_sum(self, axis=_axis(dim, axis), dtype=dtype)
@@ -262,91 +248,53 @@ class Methods:
         places = sorting.nonzero(self)
         return places if as_tuple else joining.stack(places, axis=1)
 
-    # -- shape
-    def reshape(self, *size: Any) -> Any:
-        """Another shape, the same elements in order."""
-        return shape.reshape(self, _shape_of(size))
+    # -- statistics
+    def median(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """The lower of the two middle values, along an axis with its index (`lucidgrad.median` is NumPy's)."""
+        return quantiles.lower_median(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims)
 
-    view = reshape
+    def nanmedian(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """`median` of the elements that are not NaN."""
+        return quantiles.lower_median(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, skip=True)
 
-    def permute(self, *dims: Any) -> Any:
-        """The axes in another order."""
-        return shape.permute_dims(self, axes=_shape_of(dims))
+    def quantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear",
+                 axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+        """Values below which fractions of the elements lie."""
+        keep = keepdim if keepdims is UNSET else keepdims
+        return quantiles.quantile(self, q, axis=_axis(dim, axis), keepdims=keep, method=interpolation)
 
-    def transpose(self, dim0: int, dim1: int) -> Any:
-        """Two axes swapped."""
-        return shape.swapaxes(self, dim0, dim1)
+    def nanquantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear",
+                    axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+        """`quantile` of the elements that are not NaN."""
+        keep = keepdim if keepdims is UNSET else keepdims
+        return quantiles.nanquantile(self, q, axis=_axis(dim, axis), keepdims=keep, method=interpolation)
 
-    swapaxes = transpose
+    kthvalue = quantiles.kthvalue
+    mode = quantiles.mode
+    nansum = _reduction(statistics.nansum)
+    nanmean = _reduction(statistics.nanmean)
+    corrcoef = statistics.corrcoef
+    bincount = counting.bincount
+    histc = counting.histc
 
-    def t(self) -> Any:
-        """The transpose of a matrix; vectors stay as they are."""
-        return self if len(self.shape) < 2 else self.T  # type: ignore[attr-defined]
+    def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+        """The matrix of covariances of the rows."""
+        return statistics.cov(self, ddof=correction, fweights=fweights, aweights=aweights)
 
-    def squeeze(self, dim: Any = None, *, axis: Any = UNSET) -> Any:
-        """Without the axes of length one (or just the given ones, where they have length one)."""
-        dim = _axis(dim, axis)
-        sizes: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
-        dims = range(len(sizes)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-        return shape.squeeze(self, tuple(d for d in dims if sizes[d] == 1))
+    def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+               dim: None = None) -> Any:  # fmt: skip
+        """The distinct values in order."""
+        return counting.unique(
+            self, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False
+        )
 
-    def unsqueeze(self, dim: int) -> Any:
-        """With a new axis of length one."""
-        return shape.expand_dims(self, axis=dim)
-
-    def expand(self, *sizes: Any) -> Any:
-        """Axes of length one stretched, as a view; -1 keeps an axis."""
-        return shape.expand(self, *_shape_of(sizes))
-
-    def expand_as(self, other: Any) -> Any:
-        """Stretched to another tensor's shape."""
-        return shape.broadcast_to(self, other.shape)
-
-    def view_as(self, other: Any) -> Any:
-        """In another tensor's shape."""
-        return shape.reshape(self, other.shape)
-
-    def repeat(self, *repeats: Any) -> Any:
-        """Copies side by side, as PyTorch's method (`lucidgrad.tile`)."""
-        return joining.tile(self, _shape_of(repeats))
-
-    def split(self, split_size: Any, dim: int = 0) -> Any:
-        """Consecutive parts of a size, or of several sizes, along an axis."""
-        return joining.split_by_size(self, split_size, dim)
-
-    def chunk(self, chunks: int, dim: int = 0) -> Any:
-        """A number of parts of about equal size along an axis."""
-        return joining.chunk(self, chunks, dim)
-
-    def unbind(self, dim: int = 0) -> Any:
-        """The slices along an axis, as a tuple."""
-        return joining.unstack(self, axis=dim)
-
-    flatten = shape.flatten
-    ravel = shape.ravel
-    unflatten = shape.unflatten
-    movedim = moveaxis = shape.moveaxis
-    flip = shape.flip
-    roll = shape.roll
-    tril = diagonals.tril
-    triu = diagonals.triu
-    diagonal = diagonals.diagonal
-    gather = indexing.gather
-    index_select = indexing.index_select
-    masked_fill = indexing.masked_fill
-    masked_select = indexing.masked_select
-    scatter = indexing.scatter
-    scatter_add = indexing.scatter_add
-    take_along_dim = taking.take_along_axis
-    clone = movement.clone
-    matmul = linalg.matmul
-    mm = linalg.matmul
-    dot = linalg.dot
-    outer = linalg.outer
-
-    def contiguous(self) -> Any:
-        """This tensor: every back end takes strided arrays."""
-        return self
+    logaddexp2 = arithmetic.logaddexp2
+    fmod = arithmetic.fmod
+    fmod_ = _in_place(arithmetic.fmod)
+    float_power = arithmetic.float_power
+    norm = arithmetic.norm
+    isclose, allclose = arithmetic.isclose, arithmetic.allclose
+    equal = arithmetic.array_equal
 
     def where(self, condition: Any, other: Any) -> Any:
         """These elements where a condition holds, those of another tensor elsewhere."""
@@ -421,45 +369,13 @@ class Methods:
         """The size of an element in bytes."""
         return self.itemsize  # type: ignore[attr-defined]
 
-    # -- writing
-    def copy_(self, source: Any) -> Any:
-        """Write another tensor's values into this one; gradients flow to the source."""
-        return _assign(self, source)
-
-    def fill_(self, value: Any) -> Any:
-        """Write one value everywhere."""
-        return _assign(self, value)
-
-    def zero_(self) -> Any:
-        """Write zeros."""
-        return _assign(self, 0)
-
-    def masked_fill_(self, mask: Any, value: Any) -> Any:
-        """Write a value where a mask is true."""
-        self[mask] = value  # type: ignore[index]
-        return self
-
     def lerp(self, end: Any, weight: Any) -> Any:
         """A point between this tensor and another."""
         return elementwise.lerp(self, end, weight)
 
-    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-        """The sum with ``value * tensor1 * tensor2``."""
-        return self + value * (tensor1 * tensor2)
-
-    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-        """The sum with ``value * tensor1 / tensor2``."""
-        return self + value * (tensor1 / tensor2)
-
 
 def _times(alpha: Any, other: Any) -> Any:
     return other if type(alpha) is int and alpha == 1 else alpha * other
-
-
-def _assign(x: Any, value: Any) -> Any:
-    step: Primitive = index.primitive  # type: ignore[attr-defined]
-    inplace.assign(x, step, {"key": ...}, value)
-    return x
 
 
 def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:

@@ -1,0 +1,170 @@
+"""The methods of `Tensor` that rearrange, join, index and write, in PyTorch's spelling and meaning."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .core import inplace
+from .core.dispatch import UNSET
+from .core.primitive import Primitive
+from .ops import arithmetic, arrangement, diagonals, indexing, joining, linalg, movement, scattering, shape
+from .ops.indexing import index
+
+
+def _written_back(op: Any) -> Callable[..., Any]:
+    """The in-place method of a function made of others: rules keep a copy of what is overwritten."""
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        return self.copy_(op(movement.clone(self), *args, **keywords))
+
+    method.__name__ = f"{op.__name__}_"
+    method.__doc__ = f"`{op.__name__}`, written into the tensor itself."
+    return method
+
+
+def _shape_of(given: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+
+
+class Arranging:
+    """Methods that rearrange the elements or write them."""
+
+    __slots__ = ()
+
+    def reshape(self, *size: Any) -> Any:
+        """Another shape, the same elements in order."""
+        return shape.reshape(self, _shape_of(size))
+
+    view = reshape
+
+    def permute(self, *dims: Any) -> Any:
+        """The axes in another order."""
+        return shape.permute_dims(self, axes=_shape_of(dims))
+
+    def transpose(self, dim0: int, dim1: int) -> Any:
+        """Two axes swapped."""
+        return shape.swapaxes(self, dim0, dim1)
+
+    swapaxes = transpose
+
+    def t(self) -> Any:
+        """The transpose of a matrix; vectors stay as they are."""
+        return self if len(self.shape) < 2 else self.T  # type: ignore[attr-defined]
+
+    def squeeze(self, dim: Any = None, *, axis: Any = UNSET) -> Any:
+        """Without the axes of length one (or just the given ones, where they have length one)."""
+        dim = _axis(dim, axis)
+        sizes: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
+        dims = range(len(sizes)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        return shape.squeeze(self, tuple(d for d in dims if sizes[d] == 1))
+
+    def unsqueeze(self, dim: int) -> Any:
+        """With a new axis of length one."""
+        return shape.expand_dims(self, axis=dim)
+
+    def expand(self, *sizes: Any) -> Any:
+        """Axes of length one stretched, as a view; -1 keeps an axis."""
+        return shape.expand(self, *_shape_of(sizes))
+
+    def expand_as(self, other: Any) -> Any:
+        """Stretched to another tensor's shape."""
+        return shape.broadcast_to(self, other.shape)
+
+    def view_as(self, other: Any) -> Any:
+        """In another tensor's shape."""
+        return shape.reshape(self, other.shape)
+
+    def repeat(self, *repeats: Any) -> Any:
+        """Copies side by side, as PyTorch's method (`lucidgrad.tile`)."""
+        return joining.tile(self, _shape_of(repeats))
+
+    def split(self, split_size: Any, dim: int = 0) -> Any:
+        """Consecutive parts of a size, or of several sizes, along an axis."""
+        return joining.split_by_size(self, split_size, dim)
+
+    def chunk(self, chunks: int, dim: int = 0) -> Any:
+        """A number of parts of about equal size along an axis."""
+        return joining.chunk(self, chunks, dim)
+
+    flatten = shape.flatten
+    ravel = shape.ravel
+    unflatten = shape.unflatten
+    movedim = moveaxis = shape.moveaxis
+    flip = shape.flip
+    roll = shape.roll
+    tril = diagonals.tril
+    triu = diagonals.triu
+    diagonal = diagonals.diagonal
+    gather = indexing.gather
+    index_select = indexing.index_select
+    masked_fill = indexing.masked_fill
+    masked_select = indexing.masked_select
+    scatter = indexing.scatter
+    scatter_add = indexing.scatter_add
+    clone = movement.clone
+    matmul = linalg.matmul
+    mm = linalg.matmul
+    dot = linalg.dot
+    outer = linalg.outer
+
+    def contiguous(self) -> Any:
+        """This tensor: every back end takes strided arrays."""
+        return self
+
+    flipud, fliplr, rot90 = arrangement.flipud, arrangement.fliplr, arrangement.rot90
+    diag_embed = arrangement.diag_embed
+    narrow, select = arrangement.narrow, arrangement.select_slice
+    unbind, unfold = arrangement.unbind, arrangement.unfold
+    take_along_dim, argwhere = arrangement.take_along_dim, arrangement.argwhere
+    sum_to_size = arrangement.sum_to_size
+
+    def diag(self, diagonal: Any = 0) -> Any:
+        """A matrix with these elements on a diagonal, or a diagonal of this matrix."""
+        return arrangement.diag(self, diagonal)
+
+    def diagflat(self, offset: Any = 0) -> Any:
+        """A matrix with all elements on a diagonal."""
+        return arrangement.diagflat(self, offset)
+
+    index_fill, index_copy = scattering.index_fill, scattering.index_copy
+    index_put, index_add = scattering.index_put, indexing.index_add
+    masked_scatter, scatter_reduce = scattering.masked_scatter, scattering.scatter_reduce
+    addcmul, addcdiv = arithmetic.addcmul, arithmetic.addcdiv
+
+    # -- writing
+    def copy_(self, source: Any) -> Any:
+        """Write another tensor's values into this one; gradients flow to the source."""
+        return _assign(self, source)
+
+    def fill_(self, value: Any) -> Any:
+        """Write one value everywhere."""
+        return _assign(self, value)
+
+    def zero_(self) -> Any:
+        """Write zeros."""
+        return _assign(self, 0)
+
+    def masked_fill_(self, mask: Any, value: Any) -> Any:
+        """Write a value where a mask is true."""
+        self[mask] = value  # type: ignore[index]
+        return self
+
+    index_fill_ = _written_back(scattering.index_fill)
+    index_copy_ = _written_back(scattering.index_copy)
+    index_put_ = _written_back(scattering.index_put)
+    index_add_ = _written_back(indexing.index_add)
+    masked_scatter_ = _written_back(scattering.masked_scatter)
+    scatter_reduce_ = _written_back(scattering.scatter_reduce)
+    scatter_ = _written_back(indexing.scatter)
+    scatter_add_ = _written_back(indexing.scatter_add)
+    addcmul_ = _written_back(arithmetic.addcmul)
+    addcdiv_ = _written_back(arithmetic.addcdiv)
+
+
+def _axis(dim: Any, axis: Any) -> Any:
+    return dim if axis is UNSET else axis
+
+
+def _assign(x: Any, value: Any) -> Any:
+    step: Primitive = index.primitive  # type: ignore[attr-defined]
+    inplace.assign(x, step, {"key": ...}, value)
+    return x

@@ -1,0 +1,362 @@
+"""Arithmetic beyond the standard: NumPy's names, and PyTorch's fused ones."""
+
+from typing import Any
+
+from lucidgrad.core import dtype as dtypes
+from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.core.primitive import ELEMENTWISE, primitive
+
+from . import comparison, elementwise, linalg, reduction
+from .axes import axis_of, product
+from .elementwise import clip as clamp
+from .scan import inexact, is_complex, part, torch_spelled
+from .shape import broadcast_shapes
+from .transcendental import filled
+
+#: PyTorch's short names.
+eq, ne, lt, le = comparison.equal, comparison.not_equal, comparison.less, comparison.less_equal
+gt, ge = comparison.greater, comparison.greater_equal
+
+__all__ = [
+    "addcdiv", "addcmul", "allclose", "array_equal", "cdist", "clamp", "convolve", "ediff1d", "eq", "float_power",
+    "fmod", "ge", "gt", "interp", "isclose", "le", "logaddexp2", "lt", "ne", "norm", "rsub", "trapezoid",
+]  # fmt: skip
+
+_LOG2E = 1.4426950408889634
+
+
+# -- elementwise ---------------------------------------------------------------------------------
+def _share(xp: Any, g: Any, x: Any, y: Any) -> Any:
+    return g * xp.exp2(xp.where(x == y, 0, x - y))  # never above one; equal infinities differ by zero
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(lambda xp, g, y, x1: _share(xp, g, x1, y), lambda xp, g, y, x2: _share(xp, g, x2, y)),
+    dtype="float",
+)
+def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """``log2(2**x1 + 2**x2)`` without overflow.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 1000.0], requires_grad=True)
+    >>> y = lg.logaddexp2(x, 0.0)
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([1.0, 1000.0], [0.5, 1.0])
+    """
+    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    apart = xp.where(x1 == x2, 0, xp.abs(x1 - x2))
+    return xp.maximum(x1, x2) + xp.log1p(xp.exp2(-apart)) * _LOG2E
+
+
+@primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g, x1, x2: -xp.scale(g, xp.trunc(x1 / x2))))
+def fmod(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Remainder of the division that is rounded towards zero; it has the sign of ``x1``.
+
+    The derivatives are 1 and minus the rounded quotient, also where that jumps.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
+    >>> y = lg.fmod(-7.0, x)
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([-1.0, -1.0], [3.0, 2.0])
+    """
+    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    rest = xp.remainder(xp.abs(x1), xp.abs(x2))
+    return xp.where(x1 < 0, -rest, rest)
+
+
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """``x1 ** x2`` in double precision, whatever the dtypes are.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
+    >>> y = lg.float_power(x, 2)
+    >>> y.sum().backward()
+    >>> y.dtype, x.grad.tolist()
+    (dtype('float64'), [4.0, 6.0])
+    """
+    given = [x for x in (x1, x2) if hasattr(x, "dtype")]
+    wide = any(is_complex(x.dtype) for x in given) or complex in (type(x1), type(x2))
+    dtype = dtypes.named("complex128" if wide else "float64")
+    x1, x2 = (
+        elementwise.astype(x, dtype=dtype) if hasattr(x, "dtype") else complex(x) if wide else float(x)
+        for x in (x1, x2)
+    )
+    return elementwise.pow(x1, x2)
+
+
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``input + value * tensor1 * tensor2`` (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> lg.addcmul(lg.zeros(2), x, lg.asarray([3.0, 4.0]), value=0.5).sum().backward()
+    >>> x.grad.tolist()
+    [1.5, 2.0]
+    """
+    y = elementwise.multiply(tensor1, tensor2)
+    return elementwise.add(input, y if type(value) is int and value == 1 else elementwise.multiply(y, value))
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``input + value * tensor1 / tensor2`` (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> lg.addcdiv(lg.zeros(2), x, lg.asarray([2.0, 4.0])).sum().backward()
+    >>> x.grad.tolist()
+    [0.5, 0.25]
+    """
+    y = elementwise.divide(tensor1, tensor2)
+    return elementwise.add(input, y if type(value) is int and value == 1 else elementwise.multiply(y, value))
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """``other - alpha * input`` (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> lg.rsub(x, 1.0, alpha=2).sum().backward()
+    >>> x.grad.tolist()
+    [-2.0, -2.0]
+    """
+    return elementwise.subtract(other, elementwise.multiply(input, alpha))
+
+
+# -- equality ------------------------------------------------------------------------------------
+def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``, elementwise; infinities are close to themselves.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.isclose(lg.asarray([1.0, 2.0]), lg.asarray([1.000001, 2.1])).tolist()
+    [True, False]
+    """
+    same = comparison.equal(x1, x2)
+    a, b = (inexact(x) if hasattr(x, "dtype") else x for x in (x1, x2))
+    b = b if hasattr(b, "dtype") else ops.full_like(a, fill_value=b)
+    finite = ops.isfinite(b)
+    size = ops.where(finite, b, 0)
+    close = same | (finite & (ops.abs(a - size) <= atol + rtol * ops.abs(size)))
+    return close | ((b != b) & (a != a)) if equal_nan else close
+
+
+def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are close, as `isclose` says.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.allclose(lg.asarray([1.0, 2.0]), lg.asarray([1.000001, 2.0]))
+    True
+    """
+    return bool(reduction.all(isclose(x1, x2, rtol, atol, equal_nan)))
+
+
+def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same shape and elements.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.array_equal(lg.ones(2), lg.ones(2)), lg.array_equal(lg.ones(2), lg.ones((2, 1)))
+    (True, False)
+    """
+    if tuple(x1.shape) != tuple(x2.shape):
+        return False
+    same = comparison.equal(x1, x2)
+    return bool(reduction.all(same | ((x1 != x1) & (x2 != x2)) if equal_nan else same))
+
+
+# -- distances and norms -------------------------------------------------------------------------
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+    """Distances between all rows of x1 and all rows of x2, in the p-norm (PyTorch's meaning).
+
+    Leading axes are batches and broadcast. The gradient is 0 where two rows are equal. Every distance is
+    computed from the difference of the rows, whatever the ``compute_mode``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[0.0, 0.0]], requires_grad=True)
+    >>> y = lg.cdist(x, lg.asarray([[3.0, 4.0], [0.0, 0.0]]))
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([[5.0, 0.0]], [[-0.6, -0.8]])
+    """
+    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"cdist: given shapes {tuple(x1.shape)} and {tuple(x2.shape)}, expected matrices of as many columns"
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist: given p={p}, expected at least 0")
+    apart = ops.expand_dims(x1, axis=-2) - ops.expand_dims(x2, axis=-3)
+    return reduction.vector_norm(apart, ord=p, axis=-1)
+
+
+@torch_spelled
+def norm(x: Any, /, p: Any = "fro", axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+    """The p-norm of the elements along axes; ``"fro"`` is 2, ``"nuc"`` sums singular values (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[3.0, -4.0]], requires_grad=True)
+    >>> lg.norm(x).backward()
+    >>> x.grad.tolist()
+    [[0.6, -0.8]]
+    """
+    x = x if dtype is None else elementwise.astype(x, dtype=dtype)
+    if p == "nuc":
+        pair = tuple(axis) if axis is not None else (0, 1)
+        if len(pair) != 2 or x.ndim < 2 or (axis is None and x.ndim != 2):
+            raise RuntimeError(f"norm: given p='nuc', axis={axis} and dimension {x.ndim}, expected two axes")
+        matrices = ops.moveaxis(x, source=pair, destination=(-2, -1))
+        y = reduction.sum(ops.linalg.svdvals(matrices), axis=-1)
+        first, last = sorted(axis_of("norm", a, x.ndim) for a in pair)
+        return ops.expand_dims(ops.expand_dims(y, axis=first), axis=last) if keepdims else y
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm: given p={p!r}, expected a number, 'fro' or 'nuc'")
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return reduction.vector_norm(x, ord=2 if p == "fro" or p is None else p, axis=axis, keepdims=keepdims)
+
+
+# -- one dimension -------------------------------------------------------------------------------
+def convolve(x1: Any, x2: Any, /, mode: str = "full") -> Any:
+    """The convolution of two vectors (NumPy's meaning).
+
+    ``"full"`` has every overlap, ``"same"`` the middle part of the longer one's size, ``"valid"`` what overlaps
+    entirely.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> y = lg.convolve(x, lg.asarray([1.0, 10.0]))
+    >>> y[1].backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([1.0, 12.0, 23.0, 30.0], [10.0, 1.0, 0.0])
+    """
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"convolve: given mode={mode!r}, expected 'full', 'same' or 'valid'")
+    if x1.ndim > 1 or x2.ndim > 1 or not product(x1.shape) or not product(x2.shape):
+        raise ValueError(
+            f"convolve: given shapes {tuple(x1.shape)} and {tuple(x2.shape)}, expected vectors with elements"
+        )
+    x1, x2 = (ops.reshape(x, shape=(product(x.shape),)) for x in (x1, x2))
+    x1, x2 = (x2, x1) if x2.shape[0] > x1.shape[0] else (x1, x2)
+    n, m = x1.shape[0], x2.shape[0]
+    before, size = {"full": (m - 1, n + m - 1), "same": (m // 2, n), "valid": (0, n - m + 1)}[mode]
+    if before or size > n:
+        x1 = ops.put_add(x1, key=slice(before, before + n), shape=(max(size + m - 1, before + n),))
+    i = ops.expand_dims(ops.arange(size, device=x1.device), axis=1) + ops.arange(m, device=x1.device)
+    return linalg.matmul(ops.take(x1, i, axis=0), ops.flip(x2))
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
+    """The values at x of the polyline through the points ``(xp, fp)`` (NumPy's meaning).
+
+    Parameters
+    ----------
+    x
+        Where to interpolate.
+    xp, fp
+        The points: vectors of the same size, the first one rising (with a period in any order).
+    left, right
+        The values before the first point and after the last one; None continues with theirs.
+    period
+        The period of the first coordinate, with which nothing is left or right.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.5, 1.5, 9.0], requires_grad=True)
+    >>> y = lg.interp(x, lg.asarray([0.0, 1.0, 2.0]), lg.asarray([0.0, 10.0, 40.0]))
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([5.0, 25.0, 40.0], [10.0, 30.0, 0.0])
+    """
+    if xp.ndim != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
+        raise ValueError(
+            f"interp: given points of shapes {tuple(xp.shape)} and {tuple(fp.shape)}, expected two vectors of one size"
+        )
+    x, xp, fp = (inexact(v) if hasattr(v, "dtype") else ops.asarray(v) for v in (x, xp, fp))
+    if period is not None:
+        if period == 0:
+            raise ValueError("interp: given period=0, expected another number")
+        period, left, right = abs(period), None, None
+        x, xp = x % period, xp % period
+        order = ops.argsort(xp)
+        xp, fp = ops.take(xp, order, axis=0), ops.take(fp, order, axis=0)
+        xp = ops.concat(xp[-1:] - period, xp, xp[:1] + period, axis=0)
+        fp = ops.concat(fp[-1:], fp, fp[:1], axis=0)
+    n = xp.shape[0]
+    after = ops.searchsorted(xp, x, side="right")
+    low = ops.minimum(ops.maximum(after - 1, 0), max(n - 2, 0))
+    x0, y0 = ops.take(xp, low, axis=0), ops.take(fp, low, axis=0)
+    high = ops.minimum(low + 1, n - 1)
+    width = ops.take(xp, high, axis=0) - x0
+    slope = (ops.take(fp, high, axis=0) - y0) / ops.where(width == 0, 1, width)
+    y = y0 + slope * (x - x0)
+    y = ops.where(x < xp[0], fp[0] if left is None else left, y)
+    return ops.where(x >= xp[-1], ops.where(x == xp[-1], fp[-1], fp[-1] if right is None else right), y)
+
+
+@torch_spelled
+def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """The integral along an axis by the trapezoidal rule, with places x or equal steps dx (NumPy's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> y = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> lg.trapezoid(y).backward()
+    >>> y.grad.tolist()
+    [0.5, 1.0, 0.5]
+    """
+    y, axis = inexact(y), axis_of("trapezoid", axis, y.ndim)
+    step: Any = dx
+    if x is not None:
+        if x.ndim == 1:
+            x = ops.reshape(x, shape=(*x.shape, *(1,) * (y.ndim - axis - 1)))
+        at = x.ndim - y.ndim + axis
+        step = part(ops, x, at, 1) - part(ops, x, at, None, -1)
+        broadcast_shapes(step.shape, part(ops, y, axis, 1).shape)
+    return reduction.sum((part(ops, y, axis, 1) + part(ops, y, axis, None, -1)) * step / 2, axis=axis)
+
+
+def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours in the flattened array, with more joined on at both ends (NumPy's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 4.0, 9.0], requires_grad=True)
+    >>> y = lg.ediff1d(x)
+    >>> y[0].backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([3.0, 5.0], [-1.0, 1.0, 0.0])
+    """
+    flat = ops.reshape(x, shape=(product(x.shape),))
+    made = []
+    for piece in (to_begin, flat[1:] - flat[:-1], to_end):
+        if piece is not None:
+            piece = piece if hasattr(piece, "dtype") else ops.asarray(piece, dtype=x.dtype, device=x.device)
+            made.append(ops.reshape(piece, shape=(product(piece.shape),)))
+    return ops.concat(*made, axis=0) if len(made) > 1 else made[0]
