@@ -6,6 +6,8 @@ if __name__ != "lucidgrad.backends":
         f"two names would be two registries"
     )
 
+from collections.abc import Callable
+
 from lucidgrad.core import device
 from lucidgrad.core.errors import DeviceError
 
@@ -16,6 +18,15 @@ def _load_strict() -> None:
     load_strict()
 
 
+def _load(name: str) -> Callable[[], None]:
+    def load() -> None:
+        from . import libraries
+
+        getattr(libraries, f"load_{name}")()
+
+    return load
+
+
 def _no_cuda() -> None:
     raise DeviceError(
         "device 'cuda' can't be used: this version of lucidgrad computes on the CPU only; use device='cpu'"
@@ -23,4 +34,8 @@ def _no_cuda() -> None:
 
 
 device.register_loader("cuda", _no_cuda)
-device.register_loader("strict", _load_strict)  # array-api-strict, imported when it is first asked for
+# Libraries that are imported when their device or one of their arrays is first met.
+device.register_loader("strict", _load_strict, "array_api_strict")
+device.register_loader("torch", _load("torch"), "torch")
+device.register_loader("jax", _load("jax"), "jaxlib")
+device.register_loader("dask", _load("dask"), "dask")

@@ -3,8 +3,10 @@
 The names of the Array API standard have its meaning; other names have NumPy's, or else PyTorch's.
 """
 
+import importlib as _importlib
 import sys as _sys
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from .backends import cpu as _cpu  # makes the back ends known
 from .core.device import Device as device
@@ -41,6 +43,45 @@ from .ops.activation import (
     tanhshrink,
     threshold,
 )
+from .ops.arithmetic import (
+    addcdiv,
+    addcmul,
+    allclose,
+    array_equal,
+    cdist,
+    clamp,
+    convolve,
+    ediff1d,
+    eq,
+    float_power,
+    fmod,
+    ge,
+    gt,
+    interp,
+    isclose,
+    le,
+    logaddexp2,
+    lt,
+    ne,
+    norm,
+    rsub,
+    trapezoid,
+)
+from .ops.arrangement import (
+    argwhere,
+    diag,
+    diag_embed,
+    diagflat,
+    fliplr,
+    flipud,
+    narrow,
+    rot90,
+    select,
+    take_along_dim,
+    unbind,
+    unfold,
+    vander,
+)
 from .ops.comparison import (
     bitwise_and,
     bitwise_invert,
@@ -63,6 +104,7 @@ from .ops.comparison import (
     not_equal,
     signbit,
 )
+from .ops.counting import bincount, bucketize, digitize, histc, histogram, unique
 from .ops.diagonals import diagonal, tril, triu
 from .ops.einsum import einsum
 from .ops.elementwise import (
@@ -188,6 +230,8 @@ from .ops.reduction import (
     var,
 )
 from .ops.scan import cummax, cummin, cumulative_prod, cumulative_sum, diff, logcumsumexp
+from .ops.scattering import index_copy, index_fill, index_put, masked_scatter, scatter_reduce
+from .ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from .ops.shape import (
     atleast_1d,
     atleast_2d,
@@ -211,12 +255,38 @@ from .ops.shape import (
     transpose,
     unflatten,
 )
-from .ops.sorting import argsort, nonzero, sort, topk
+from .ops.sorting import argsort, nonzero, searchsorted, sort, topk
 from .ops.special import entr, erf, erfc, erfinv, expit, logit
+from .ops.statistics import (
+    average,
+    corrcoef,
+    cov,
+    cumprod,
+    cumsum,
+    kthvalue,
+    median,
+    mode,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmedian,
+    nanmin,
+    nanpercentile,
+    nanprod,
+    nanquantile,
+    nanstd,
+    nansum,
+    nanvar,
+    percentile,
+    ptp,
+    quantile,
+    std_mean,
+    var_mean,
+)
 from .ops.taking import take, take_along_axis
 from .tensor import Tensor  # isort: split
 
-from . import autograd, linalg
+from . import autograd, fft, linalg
 from .config import __version__, show_config
 from .creation import (
     arange,
@@ -236,6 +306,8 @@ from .creation import (
     zeros,
     zeros_like,
 )
+from .datatypes import can_cast, finfo, iinfo, isdtype, result_type
+from .inspection import VERSIONS as _VERSIONS, __array_namespace_info__
 from .random import (
     Generator,
     bernoulli,
@@ -258,6 +330,36 @@ complex64, complex128 = map(_named, ("complex64", "complex128"))
 
 newaxis = None
 
+__array_api_version__ = _VERSIONS[-1]
+
 _tape_namespace.public = _sys.modules[__name__]
 
-__all__ = [name for name in dir() if not name.startswith("_")] + ["__version__"]
+#: Names that few programs need and that take a while to import: loaded when first asked for.
+_LATER = {
+    "special": ".special",
+    "digamma": ".ops.gamma",
+    "i0": ".ops.bessel",
+    "lgamma": ".ops.gamma",
+    "polygamma": ".ops.gamma",
+}
+
+if _TYPE_CHECKING:
+    from . import special
+    from .ops.bessel import i0
+    from .ops.gamma import digamma, lgamma, polygamma
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _importlib.import_module(_LATER[name], __name__)
+    found = globals()[name] = module if name == "special" else getattr(module, name)
+    return found
+
+
+__all__ = [name for name in dir() if not name.startswith("_")] + [
+    *_LATER,
+    "__array_api_version__",
+    "__array_namespace_info__",
+    "__version__",
+]

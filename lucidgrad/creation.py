@@ -1,10 +1,12 @@
 """Making tensors: from data, from other libraries' arrays, and filled ones."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from .core import device as devices, dtype as dtypes
 from .core.device import Device
 from .core.dispatch import box
+from .ops.joining import stack
 from .ops.movement import clone
 from .tensor import Tensor
 
@@ -48,6 +50,10 @@ def asarray(
     >>> x = lg.ones(2)
     >>> lg.asarray(x) is x
     True
+    >>> w = lg.tensor(3.0, requires_grad=True)
+    >>> lg.asarray([w, 1.0]).sum().backward()  # tensors in sequences keep their history, too
+    >>> w.grad.tolist()
+    1.0
     """
     if isinstance(obj, Tensor):
         made = obj.to(device=device, dtype=dtype)
@@ -55,9 +61,45 @@ def asarray(
             made = clone(obj)
         elif copy is False and made is not obj:
             raise ValueError("asarray: copy=False, but the dtype or the device asked for needs a copy")
+    elif isinstance(obj, (list, tuple)) and _holds_tensors(obj):
+        if copy is False:
+            raise ValueError("asarray: copy=False, but tensors in a sequence must be copied")
+        common = _common_dtype(obj) if dtype is None else dtype
+        made = _stacked(obj, common, next(_tensors(obj)).device).to(device=device)
     else:
         made = box(_raw(obj, dtype, device, copy))
     return made.requires_grad_() if requires_grad else made
+
+
+def _tensors(obj: Any) -> Iterator[Tensor]:
+    """The tensors in nested sequences."""
+    if isinstance(obj, Tensor):
+        yield obj
+    elif isinstance(obj, (list, tuple)):
+        for part in obj:
+            yield from _tensors(part)
+
+
+def _holds_tensors(obj: list[Any] | tuple[Any, ...]) -> bool:
+    return any(isinstance(part, (list, tuple, Tensor)) for part in obj) and next(_tensors(obj), None) is not None
+
+
+def _common_dtype(obj: Any) -> Any:
+    """What the tensors in nested sequences promote to; numbers beside them give way, but for their kind."""
+    cpu = devices.backend_named("cpu")
+    found, plain = cpu.xp.result_type(*(x.dtype for x in _tensors(obj))), cpu.asarray(_plain(obj)).dtype
+    if found.kind in "biu" and plain.kind in "fc":
+        return plain
+    return cpu.xp.result_type(found, {"b": False, "f": 1.0, "c": 1j}.get(plain.kind, 1))
+
+
+def _stacked(obj: Any, dtype: Any, device: Any) -> Tensor:
+    """Nested sequences of tensors and numbers as one tensor, with history."""
+    if isinstance(obj, (list, tuple)):
+        return stack([_stacked(part, dtype, device) for part in obj], axis=0) if obj else zeros(0, dtype=dtype)
+    if isinstance(obj, Tensor):
+        return obj.to(dtype=dtype)
+    return full((), obj, dtype=dtype, device=device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -86,7 +128,7 @@ def _backend(array: Any) -> Any:
 
 
 def _raw(obj: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
-    home = devices.by_array.get(type(obj))
+    home = devices.recognise(obj)
     if device is None and home is not None:
         return home.asarray(obj, dtype=dtype, copy=copy)
     backend = devices.backend_named("cpu" if device is None else device)
@@ -124,7 +166,7 @@ def _filled(name: str, size: tuple[Any, ...], value: Any, dtype: Any, device: An
     return made.requires_grad_() if requires_grad else made
 
 
-def zeros(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(shape: Any, *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros: ``zeros((2, 3))`` or ``zeros(2, 3)``.
 
     Examples
@@ -133,17 +175,17 @@ def zeros(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: boo
     >>> lg.zeros(2)
     tensor([0., 0.])
     """
-    return _filled("zeros", shape, 0, dtype, device, requires_grad)
+    return _filled("zeros", (shape, *more), 0, dtype, device, requires_grad)
 
 
-def ones(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(shape: Any, *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones: ``ones((2, 3))`` or ``ones(2, 3)``."""
-    return _filled("ones", shape, 1, dtype, device, requires_grad)
+    return _filled("ones", (shape, *more), 1, dtype, device, requires_grad)
 
 
-def empty(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(shape: Any, *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor whose values are not to be relied on (they are zeros)."""
-    return _filled("empty", shape, 0, dtype, device, requires_grad)
+    return _filled("empty", (shape, *more), 0, dtype, device, requires_grad)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

@@ -288,6 +288,24 @@ class Methods:
             self, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False
         )
 
+    def lgamma(self) -> Any:
+        """The logarithm of the gamma function."""
+        return xp.lgamma(self)
+
+    def digamma(self) -> Any:
+        """The derivative of `lgamma`."""
+        return xp.digamma(self)
+
+    def polygamma(self, n: Any) -> Any:
+        """The derivative of order ``n`` of `digamma`."""
+        return xp.polygamma(n, self)
+
+    def i0(self) -> Any:
+        """The modified Bessel function of order zero."""
+        return xp.i0(self)
+
+    erfc, erfinv, logit = special.erfc, special.erfinv, special.logit
+    sinc, xlogy = elementwise.sinc, elementwise.xlogy
     logaddexp2 = arithmetic.logaddexp2
     fmod = arithmetic.fmod
     fmod_ = _in_place(arithmetic.fmod)

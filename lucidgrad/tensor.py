@@ -4,6 +4,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex
 
+from .arranging import Arranging
 from .core import device, dispatch, dtype, inplace
 from .core.box import INFERENCE, Box
 from .core.device import Device
@@ -36,7 +37,7 @@ class Size(int):
         return self._shape if dim is None else self._shape[dim]
 
 
-class Tensor(Box, Operators, Methods):
+class Tensor(Box, Operators, Methods, Arranging):
     """A multi-dimensional array that records what is done with it.
 
     Make one with `lucidgrad.tensor`, `lucidgrad.asarray` or the creation functions. Attributes and operators
@@ -326,16 +327,21 @@ class Tensor(Box, Operators, Methods):
             return host.astype(dtype)
         return host.copy() if copy else host
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
         if self.requires_grad:
             raise BufferError("can't export a tensor that requires grad; use x.detach()")
-        return self.array.__dlpack__(**options)
+        options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return self.array.__dlpack__(**{name: value for name, value in options.items() if value is not None})
 
     def __dlpack_device__(self) -> Any:
         return self.array.__dlpack_device__()
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return tape_namespace.public
+        if api_version is None:
+            return tape_namespace.public
+        return tape_namespace.public.inspection.namespace(api_version)
 
     def __complex__(self) -> complex:
         return complex(self.item())

@@ -1,5 +1,6 @@
 """NumPy as a back end: dtypes, promotion of results, memory ownership."""
 
+import array
 import functools
 from typing import Any
 
@@ -22,6 +23,7 @@ floats.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind in "fc")
 complexes.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind == "c")
 _SCALARS = tuple({np.dtype(name).type for name in _NAMES})
 _HERE = Device("cpu")
+_TYPED = (np.generic, array.array, bytearray, memoryview)  # data that has a dtype
 
 
 class CPU(Backend):
@@ -59,8 +61,11 @@ class CPU(Backend):
         if isinstance(value, np.ndarray):
             made = np.asarray(value, dtype=dtype, copy=copy)
             return made if type(made) is np.ndarray else made.view(np.ndarray)
-        made = np.asarray(value, dtype=dtype)
-        if dtype is None and not isinstance(value, np.generic):
+        foreign = isinstance(value, _TYPED) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+        if copy is False and not foreign:
+            raise ValueError(f"copy=False, but the data of a {type(value).__name__} can't be shared; expected an array")
+        made = np.array(value, dtype=dtype) if copy else np.asarray(value, dtype=dtype)
+        if dtype is None and not foreign:  # numbers of Python
             if made.dtype.kind == "f":
                 made = made.astype(dtypes.get_default_dtype(), copy=False)
             elif made.dtype.kind == "c":

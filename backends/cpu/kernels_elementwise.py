@@ -74,6 +74,45 @@ def reciprocal(x: Any) -> Any:
     return np.reciprocal(x) if x.dtype.kind in "fc" else 1 / x  # NumPy's stays within the integers
 
 
+# -- where NumPy's infinities and zeros are not the standard's -----------------------------------
+def _infinite(x: Any) -> Any:
+    """Where, or whether, there are infinities; None where there are none."""
+    if type(x) is float:
+        return True if math.isinf(x) else None
+    if type(x) is int or x.dtype.kind != "f":
+        return None
+    found = np.isinf(x)
+    return found if 1 in found.tobytes() else None  # faster than any()
+
+
+def floor_divide(x1: Any, x2: Any) -> Any:
+    over, under = _infinite(x1), _infinite(x2)
+    if over is None and under is None:
+        return np.floor_divide(x1, x2)
+    infinite = over if under is None else under if over is None else over | under
+    with np.errstate(invalid="ignore"):  # what is not valid is replaced
+        return np.where(infinite, np.floor(np.true_divide(x1, x2)), np.floor_divide(x1, x2))
+
+
+def expm1(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.expm1(x)
+    odd = ~np.isfinite(x) | (x == 0)
+    with np.errstate(invalid="ignore"):  # infinite parts
+        return np.where(odd, np.exp(x) - 1, np.expm1(x))
+
+
+def tanh(x: Any) -> Any:
+    return np.tanh(x) if x.dtype.kind != "c" else _complex_tanh(x)
+
+
+def _complex_tanh(x: Any) -> Any:
+    y = np.asarray(np.tanh(x))
+    infinite = np.isinf(x.real) & np.isfinite(x.imag)  # there the imaginary part is a zero of its own sign
+    np.copyto(y.imag, np.copysign(0, x.imag), where=infinite)
+    return y
+
+
 def nan_to_num(x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
     return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
@@ -161,6 +200,8 @@ TABLE: dict[str, Callable[..., Any]] = {
     "erf": few(math.erf, erf),
     "erfc": few(math.erfc, in_blocks(program_of("erfc"))),
     "exp2": np.exp2,
+    "expm1": expm1,
+    "floor_divide": floor_divide,
     "heaviside": np.heaviside,
     "nan_to_num": nan_to_num,
     "pow": operator.pow,  # unlike the ufunc it knows squares and roots
@@ -168,6 +209,7 @@ TABLE: dict[str, Callable[..., Any]] = {
     "scale": scale,
     "sigmoid": sigmoid,
     "sinc": np.sinc,
+    "tanh": tanh,
     "unscale": unscale,
     "where": where,
     **{name: in_blocks(program_of(name)) for name in PROGRAMS},

@@ -180,9 +180,9 @@ class _Template:
             lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
             lines += ["    out._alias = state.fresh if unusual else None"]
             lines += ["    " + line for line in self._view()]
-            lines += ["    return out", "n = Node()", "n.extras = Extras(place_of(y)) if places else None"]
+            lines += ["    return out", "_n = Node()", "_n.extras = Extras(place_of(y)) if places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["n.age = next(ages)", "out._node = n", "out._alias = None", *self._view(), "return out"]
+            lines += ["_n.age = next(ages)", "out._node = _n", "out._alias = None", *self._view(), "return out"]
         else:
             lines += [
                 "out._node = None",
@@ -211,7 +211,7 @@ class _Template:
                 alike = f"type(a0) is not type(a1) or ({pair})"
             else:
                 alike = f"type(a0) is type(a1) is type(a2) and {alike} and type(y) is not Batched"
-        return [f"n.fit = None if {alike} else fits(y, {', '.join(arrays)})" if alike != "True" else "n.fit = None"]
+        return [f"_n.fit = None if {alike} else fits(y, {', '.join(arrays)})" if alike != "True" else "_n.fit = None"]
 
     def _save(self, rest: list[int], chosen: tuple[int, ...]) -> list[str]:
         """The branches over which inputs want gradients; each keeps just what its rules need."""
@@ -220,7 +220,7 @@ class _Template:
             words = "".join(self._word(kind, at) + ", " for kind, at in recipe.items)
             nodes = "".join(f"n{i}, " if i in chosen else "None, " for i in range(len(self.xs)))
             origin = f"({nodes})" if recipe.only is None else f"n{recipe.index}"
-            return [f"n.recipe = {_recipe_name(chosen)}", f"n.saved = ({words})", f"n.origin = {origin}"]
+            return [f"_n.recipe = {_recipe_name(chosen)}", f"_n.saved = ({words})", f"_n.origin = {origin}"]
         i, *later = rest
         if not later and not chosen:
             return self._save([], (i,))

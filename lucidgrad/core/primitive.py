@@ -152,6 +152,10 @@ class Primitive:
                 f"primitive {program.__name__}: the program's first parameter is xp, arrays follow as positional-only, "
                 f"metadata as named keywords"
             )
+        if {"g", "xp", "y", "out", "lead", "kind", "kernel", "weak"} & set(metadata):
+            raise TypeError(
+                f"primitive {program.__name__}: a keyword has a name that rules and operators use themselves"
+            )
         self.name = program.__name__
         self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
         self.view, self.outputs, self.dtype = view, outputs, dtype

@@ -9,7 +9,6 @@ value. Plain products are exempt for the sake of speed: a factor that is infinit
 At kinks the derivative is PyTorch's; each docstring says which where there is one.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, primitive
 
 from . import parts, transcendental
+from .movement import transfer
 from .parts import *  # noqa: F403
 from .transcendental import *  # noqa: F403
 
@@ -178,6 +178,8 @@ def reciprocal(xp: Any, x: Any, /) -> Any:
 def remainder(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Remainder ``x1 % x2`` of the floored division; it has the sign of ``x2``.
 
+    Its derivatives are 1 and ``-(x1 // x2)``, at its jumps too.
+
     Examples
     --------
     >>> import lucidgrad as lg
@@ -328,7 +330,7 @@ def _named_bounds(op: Callable[..., Any]) -> Callable[..., Any]:
     def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
         return op(x, min, max)
 
-    return functools.update_wrapper(clip, op)
+    return parts.dressed(clip, op)
 
 
 def _clip_x(xp: Any, g: Any, x: Any, min: Any, max: Any) -> Any:
@@ -395,13 +397,14 @@ def cast_discrete(xp: Any, x: Any, /, dtype: Any, *, copy: bool = True) -> Any:
 def _by_target(op: Callable[..., Any]) -> Callable[..., Any]:
     """Casts to floats are differentiable; casts to integers and booleans end the history."""
 
-    def astype(x: Any, /, dtype: Any, *, copy: bool = True) -> Any:
+    def astype(x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
         dtype = dtypes.named(dtype) if isinstance(dtype, str) else dtype
         name = str(dtype)
         cast = op if "float" in name or "complex" in name else cast_discrete
-        return cast(x, dtype=dtype, copy=copy)
+        y = cast(x, dtype=dtype, copy=copy)
+        return y if device is None or device == y.device else transfer(y, device=str(device))
 
-    return functools.update_wrapper(astype, op)
+    return parts.dressed(astype, op)
 
 
 @_by_target

@@ -18,6 +18,8 @@ def _softmax_vjp(xp: Any, g: Any, y: Any, *, axis: Any) -> Any:
 def softmax(xp: Any, x: Any, /, axis: Any = -1) -> Any:
     """``exp(x) / sum(exp(x))`` along an axis, without overflow. NaN where all elements are ``-inf``.
 
+    An element that is ``-inf`` beside others gives 0, with a gradient of 0.
+
     Examples
     --------
     >>> import lucidgrad as lg

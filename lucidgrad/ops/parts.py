@@ -4,6 +4,8 @@ Rules are plain transposes: a cotangent ``c`` stands for the change ``Re(c * dx)
 and complex inputs can be read off the differential. What isn't holomorphic has a forward rule of its own.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core.dispatch import complexes
@@ -18,6 +20,13 @@ __all__ = [
 def itself(call: Any, values: Any, batched: Any, keywords: dict[str, Any]) -> Any:
     """Batching for linear primitives that act on each element."""
     return call(*values, **keywords)
+
+
+def dressed(function: Callable[..., Any], op: Callable[..., Any]) -> Callable[..., Any]:
+    """A function in front of an operator, as which it is shown, but with its own signature."""
+    functools.update_wrapper(function, op)
+    del function.__wrapped__, function.__signature__  # type: ignore[attr-defined]
+    return function
 
 
 # -- parts of complex numbers --------------------------------------------------------------------

@@ -1,13 +1,16 @@
 """Order: sorting is a permutation found without derivatives, then applied with them."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core.batching import run, shift_axis
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of
+from .parts import dressed
 from .scan import ValuesAndIndices, part, pick, torch_spelled
+from .taking import take
 
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
@@ -96,3 +99,55 @@ def nonzero(xp: Any, x: Any, /) -> Any:
     [[0, 1], [1, 0]]
     """
     return xp.nonzero(x)
+
+
+def _found(xp: Any, x1: Any, x2: Any, side: str) -> Any:
+    """How many along the last axis of x1 stand before each of x2; NaN counts as the largest value."""
+    if side == "left":
+        before = xp.logical_or(xp.less(x1, x2), xp.logical_and(xp.not_equal(x2, x2), xp.equal(x1, x1)))
+    else:
+        before = xp.logical_or(xp.less_equal(x1, x2), xp.not_equal(x2, x2))
+    return xp.count_nonzero(before, axis=-1)
+
+
+class _Run:
+    """Primitives by name on values one level down."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return functools.partial(run, name)
+
+
+def _searchsorted_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    x1, x2 = values
+    if not batched[0]:
+        return call(x1, x2, **keywords)
+    rank = len(x2.shape) - batched[1]
+    x1 = run("reshape", x1, shape=(x1.shape[0], *(1,) * rank, x1.shape[1]))
+    return _found(_Run(), x1, run("expand_dims", x2, axis=-1), keywords["side"])
+
+
+def _with_sorter(op: Callable[..., Any]) -> Callable[..., Any]:
+    """Numbers may be searched for, and a permutation that sorts may be given, which is applied first."""
+
+    def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+        if side not in ("left", "right"):
+            raise ValueError(f"searchsorted: given side {side!r}, expected 'left' or 'right'")
+        if len(x1.shape) != 1:
+            raise ValueError(f"searchsorted: given x1 of shape {tuple(x1.shape)}, expected one dimension")
+        return op(x1 if sorter is None else take(x1, sorter, axis=0), x2, side=side)
+
+    return dressed(searchsorted, op)
+
+
+@_with_sorter
+@primitive(REDUCTION, batch=_searchsorted_batch)
+def searchsorted(xp: Any, x1: Any, x2: Any, /, *, side: str = "left") -> Any:
+    """Where the elements of ``x2`` would have to stand in the sorted ``x1``: before equal ones, or right of them.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.searchsorted(lg.asarray([1.0, 2.0, 3.0]), lg.asarray([0.0, 2.0, 9.0])).tolist()
+    [0, 1, 3]
+    """
+    return _found(xp, x1, xp.expand_dims(x2, axis=-1), side)

@@ -170,7 +170,8 @@ def xlogy(xp: Any, x1: Any, x2: Any, /) -> Any:
     [0.6931, 0.6931]
     """
     x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
-    return xp.where((x1 == 0) & (x2 == x2), 0, x1 * xp.log(xp.where(x1 == 0, 1, x2)))
+    zero = (x1 == 0) & (x2 == x2)  # NaN stays NaN
+    return xp.where(zero, 0, x1 * xp.log(xp.where(zero, 1, x2)))
 
 
 # -- powers and roots ----------------------------------------------------------------------------
@@ -298,7 +299,7 @@ def tan(xp: Any, x: Any, /) -> Any:
 
 @primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, xp.sqrt((1 - x) * (x + 1))), dtype="float")
 def asin(xp: Any, x: Any, /) -> Any:
-    """Inverse sine.
+    """Inverse sine. Its derivative at -1 and 1 is infinite.
 
     Examples
     --------
@@ -313,7 +314,7 @@ def asin(xp: Any, x: Any, /) -> Any:
 
 @primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.unscale(g, xp.sqrt((1 - x) * (x + 1))), dtype="float")
 def acos(xp: Any, x: Any, /) -> Any:
-    """Inverse cosine.
+    """Inverse cosine. Its derivative at -1 and 1 is minus infinity.
 
     Examples
     --------
@@ -455,9 +456,9 @@ def asinh(xp: Any, x: Any, /) -> Any:
     return xp.asinh(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, xp.sqrt(x - 1) * xp.sqrt(x + 1)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(xp.unscale(g, xp.sqrt(x - 1)), xp.sqrt(x + 1)), dtype="float")
 def acosh(xp: Any, x: Any, /) -> Any:
-    """Inverse hyperbolic cosine.
+    """Inverse hyperbolic cosine. Its derivative at 1 is infinite.
 
     Examples
     --------

@@ -1,0 +1,319 @@
+"""Incomplete gamma and beta functions, with derivatives with respect to the limit of integration.
+
+Gamma: a power series below the parameter and a continued fraction above it, both of a fixed number of terms; for
+parameters from 20 near the limit N. M. Temme's uniform expansion (Math. Comp. 33, 1979), whose coefficients are exact.
+Beta: the continued fraction of A. R. DiDonato and A. H. Morris (ACM TOMS 18, 1992), evaluated backwards, and for two
+parameters from 500 a quadrature. Largest relative errors found in float64:
+
+    gammainc, gammaincc   1e-14 near the parameter (from 20 to 1e6), 1e-13 far out in the tails
+    betainc               1e-14 near the mean, 5e-14 in the tails, 1e-12 for parameters from 1e6 to 1e8
+"""
+
+import functools
+import math
+from typing import Any
+
+from lucidgrad.core.primitive import ELEMENTWISE, primitive
+
+from .gamma import constant, log_stirling
+from .polynomials import polynomial
+from .transcendental import filled
+
+__all__ = ["betainc", "betaincc", "gammainc", "gammaincc"]
+
+
+def _log1p_rest(xp: Any, u: Any) -> Any:
+    """``log1p(u) - u`` without cancellation near zero, for ``u`` above -1."""
+    near = xp.abs(u) < 0.5
+    v = xp.where(near, u, 0)
+    z = v / (v + 2)
+    s = z * z
+    series = z * s * 2 * polynomial(s, [1 / k for k in range(31, 1, -2)]) - v * z
+    return xp.where(near, series, xp.log1p(xp.where(near, 0, u)) - xp.where(near, 0, u))
+
+
+# -- incomplete gamma functions --------------------------------------------------------------------
+@functools.cache
+def temme(rows: int = 10, terms: int = 18) -> list[list[float]]:
+    """Coefficients of Temme's expansion: row k belongs to ``a**-k``, powers of eta from the highest."""
+    from fractions import Fraction  # not needed before the first call
+
+    size = terms + 2 * rows + 2
+    alpha = [Fraction(0), Fraction(1), Fraction(1, 3)]  # of x / a - 1 in powers of eta
+    for n in range(3, size):
+        known = sum((j * alpha[j] * alpha[n + 1 - j] for j in range(2, n)), Fraction(0))
+        alpha.append((alpha[n - 1] - known) / (n + 1))
+    first = [Fraction(-1, 3), *((n + 2) * alpha[n + 2] for n in range(1, size - 2))]
+    table, double = [first], 1
+    for k in range(1, rows):
+        double *= -(2 * k + 1)  # times alpha: the coefficients of Stirling's series
+        before = table[-1]
+        stirling = double * alpha[2 * k + 1]
+        table.append([stirling * first[n] + (n + 2) * before[n + 2] for n in range(len(before) - 2)])
+    return [[float(c) for c in reversed(row[: terms - k])] for k, row in enumerate(table)]
+
+
+def _gamma_uniform(xp: Any, a: Any, u: Any) -> tuple[Any, Any]:
+    """The smaller of both functions, for a from 20 and ``u = x / a - 1`` of at most 0.3; and where it is the lower."""
+    rest = -_log1p_rest(xp, u)
+    half = xp.sqrt(rest * 2)
+    eta = xp.where(u < 0, -half, half)
+    inverse, total = 1 / a, 0 * a
+    for row in reversed(temme()):
+        total = total * inverse + polynomial(eta, row)
+    scaled = xp.erfcx(xp.sqrt(a * rest)) * 0.5
+    more = total * xp.sqrt(inverse) * (1 / math.sqrt(2 * math.pi))
+    return xp.exp(-a * rest) * (scaled + xp.where(u < 0, -more, more)), u < 0
+
+
+def _gamma_power(xp: Any, a: Any, x: Any) -> Any:
+    """``x**a * exp(-x) / gamma(a + 1)``."""
+    large = a >= 8
+    b, t = xp.where(large, a, 8), xp.where(large, x, 8)
+    rest = _log1p_rest(xp, xp.maximum((t - b) / b, -0.5))
+    rest = xp.where(t < b * 0.5, xp.log(t / b) + (1 - t / b), rest)
+    far = xp.exp(b * rest - log_stirling(b)) / xp.sqrt(b * (2 * math.pi))
+    c, t = xp.where(large, 1, a), xp.where(large, 1, xp.minimum(x, 1e4))
+    return xp.where(large, far, xp.pow(t, c) * xp.exp(-t) / xp.gamma(c + 1))
+
+
+def _gamma_parts(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    """The lower and the upper function of parameters and limits above zero."""
+    u = (x - a) / a
+    uniform = (a >= 20) & (xp.abs(u) <= 0.3)
+    least, is_lower = _gamma_uniform(xp, xp.where(uniform, a, 20), xp.where(uniform, u, 0))
+    power = _gamma_power(xp, xp.where(uniform, 1, a), xp.where(uniform, 1, x))
+    below = x < xp.maximum(a + 1, 1.5)
+    b, t = xp.where(below & ~uniform, a, 1), xp.where(below & ~uniform, x, 1)
+    term = t / (b + 1)
+    series = term + 1
+    for k in range(2, 100):
+        term = term * (t / (b + k))
+        series = series + term
+    b, t = xp.where(below | uniform, 1, a), xp.where(below | uniform, 4, x)
+    fraction = t - b + (2 * 90 + 1)
+    for k in range(90, 0, -1):
+        fraction = (t - b + (2 * k - 1)) - k * (k - b) / fraction
+    other = power * xp.where(below, series, b / fraction)
+    least, is_lower = xp.where(uniform, least, other), xp.where(uniform, is_lower, below)
+    return xp.where(is_lower, least, 1 - least), xp.where(is_lower, 1 - least, least)
+
+
+def _gamma_functions(xp: Any, x1: Any, x2: Any, upper: bool) -> Any:
+    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    inside = (x1 > 0) & (x2 > 0) & (x1 < math.inf) & (x2 < math.inf)
+    y = _gamma_parts(xp, xp.where(inside, x1, 1), xp.where(inside, x2, 1))[upper]
+    full = (x1 == 0) | (x2 == math.inf)  # all of the integral is below the limit
+    empty = (x2 == 0) | (x1 == math.inf)
+    y = xp.where(full, float(not upper), xp.where(empty, float(upper), y))
+    return xp.where((x1 >= 0) & (x2 >= 0) & ~(full & empty), y, math.nan)
+
+
+def _density_parameter(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
+    return xp.scale(xp.scale(g, y), xp.log(filled(xp, x2, g)) - xp.psi(filled(xp, x1, g)))
+
+
+def _density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
+    g = xp.scale(g, y)
+    return xp.unscale(xp.scale(g, x1 - 1), x2) - g
+
+
+@primitive(ELEMENTWISE, vjp=(_density_parameter, _density_limit), dtype="float")
+def gamma_density(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """``x2**(x1 - 1) * exp(-x2) / gamma(x1)``, the derivative of `gammainc`; its own is not finite at zero."""
+    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    inside = (x1 > 0) & (x2 > 0) & (x1 < math.inf) & (x2 < math.inf)
+    a, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1)
+    edge = xp.where(x1 > 1, 0, xp.where(x1 == 1, 1, xp.full_like(x2 + x1, fill_value=math.inf)))
+    y = xp.where(inside, _gamma_power(xp, a, x) * (a / x), xp.where((x2 == 0) & (x1 > 0), edge, 0))
+    return xp.where((x1 >= 0) & (x1 < math.inf) & (x2 >= 0) & (x1 + x2 > 0), y, math.nan)
+
+
+@primitive(ELEMENTWISE, vjp=(None, lambda xp, g, x1, x2: xp.scale(g, xp.gamma_density(x1, x2))), dtype="float")
+def lower_gamma(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Regularised lower incomplete gamma function; its derivative at zero is infinite for parameters below one."""
+    return _gamma_functions(xp, x1, x2, False)
+
+
+@primitive(ELEMENTWISE, vjp=(None, lambda xp, g, x1, x2: -xp.scale(g, xp.gamma_density(x1, x2))), dtype="float")
+def upper_gamma(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Regularised upper incomplete gamma function; its derivative at zero is infinite for parameters below one."""
+    return _gamma_functions(xp, x1, x2, True)
+
+
+def gammainc(a: Any, x: Any) -> Any:
+    """Regularised lower incomplete gamma function; an ``a`` that requires grad is an error.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.incomplete import gammainc
+    >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
+    >>> gammainc(1.0, x).sum().backward()
+    >>> x.grad.tolist()
+    [0.3679, 0.1353]
+    """
+    constant("gammainc", a=a)
+    return lower_gamma(a, x)
+
+
+def gammaincc(a: Any, x: Any) -> Any:
+    """Regularised upper incomplete gamma function; an ``a`` that requires grad is an error.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.incomplete import gammaincc
+    >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
+    >>> gammaincc(1.0, x).sum().backward()
+    >>> x.grad.tolist()
+    [-0.3679, -0.1353]
+    """
+    constant("gammaincc", a=a)
+    return upper_gamma(a, x)
+
+
+# -- incomplete beta function ----------------------------------------------------------------------
+def _legendre(n: int) -> list[tuple[float, float]]:
+    """Nodes on [0, 1] and weights of Gauss's quadrature of n points."""
+    made = []
+    for i in range(n):
+        t = math.cos(math.pi * (i + 0.75) / (n + 0.5))
+        for _ in range(6):  # Newton's method
+            p, q = 1.0, t
+            for k in range(2, n + 1):
+                p, q = q, ((2 * k - 1) * t * q - (k - 1) * p) / k
+            slope = n * (t * q - p) / (t * t - 1)
+            t -= q / slope
+        made.append((0.5 - 0.5 * t, 1 / ((1 - t * t) * slope * slope)))
+    return made
+
+
+legendre = functools.cache(_legendre)
+
+
+def _beta_power(xp: Any, a: Any, b: Any, x: Any, rest: Any) -> Any:
+    """``x**a * rest**b / beta(a, b)``, where ``rest = 1 - x``."""
+    large = (a >= 8) & (b >= 8)
+    p, q = xp.where(large, a, 8), xp.where(large, b, 8)
+    t, r, s = xp.where(large, x, 0.5), xp.where(large, rest, 0.5), p + q
+    d = t * q - p * r  # (x - mean) * s
+    u, v = d / p, -d / q
+    near = (u > -0.5) & (v > -0.5)
+    exponent = p * _log1p_rest(xp, xp.where(near, u, 0)) + q * _log1p_rest(xp, xp.where(near, v, 0))
+    far_u = xp.where(u > -0.5, xp.log1p(xp.maximum(u, -0.5)), xp.log(t * (s / p)))
+    far_v = xp.where(v > -0.5, xp.log1p(xp.maximum(v, -0.5)), xp.log(r * (s / q)))
+    exponent = xp.where(near, exponent, p * far_u + q * far_v)
+    exponent = exponent - log_stirling(p) - log_stirling(q) + log_stirling(s)
+    far = xp.exp(exponent) * xp.sqrt(p / s * q * (1 / (2 * math.pi)))
+    p, q = xp.where(large, 1, a), xp.where(large, 1, b)
+    t = xp.where(large, 0.5, xp.minimum(x, rest))
+    p, q = xp.where(x <= rest, p, q), xp.where(x <= rest, q, p)
+    return xp.where(large, far, xp.pow(t, p) * xp.exp(q * xp.log1p(-t)) / xp.beta(p, q))
+
+
+def _beta_lower(xp: Any, a: Any, b: Any, x: Any, rest: Any) -> Any:
+    """The integral up to ``x``, which is below the mean or about there."""
+    power = _beta_power(xp, a, b, x, rest)
+    wide = (a >= 500) & (b >= 500)
+    p, q, t, r = xp.where(wide, 1, a), xp.where(wide, 1, b), xp.where(wide, 0.5, x), xp.where(wide, 0.5, rest)
+    start = p * r - q * t + 1
+    fraction = 0 * t
+    for n in range(100, -1, -1):
+        if n < 100:
+            s = p + (2 * n + 1)
+            fraction = (p + n) * (p + q + n) * (n + 1) * (q - (n + 1)) / s * (t / s) * t / fraction
+        step = (p + n) / (p + (2 * n + 1)) * (start + n * (r + 1))
+        fraction = step + fraction if n == 0 else n * (q - n) * t / (p + (2 * n - 1)) + n + step + fraction
+    # With large parameters a bell in the logarithm of the odds: quadrature down from x
+    p, q, t = xp.where(wide, a, 500), xp.where(wide, b, 500), xp.where(wide, x, 0.5)
+    width = xp.sqrt(1 / p + 1 / q)
+    z = xp.maximum(p * xp.where(wide, rest, 0.5) - q * t, 0) * width  # of its widths below the peak
+    length = width * (xp.sqrt(z * z + 110) - z)
+    total = 0 * t
+    for node, weight in legendre(40):
+        w = length * node
+        total = total + xp.exp(-p * w - (p + q) * xp.log1p(t * xp.expm1(-w))) * weight
+    return power * xp.where(wide, total * length, 1 / fraction)
+
+
+def _beta_edges(x1: Any, x2: Any, x3: Any) -> Any:
+    return (x1 > 0) & (x2 > 0) & (x3 > 0) & (x3 < 1) & (x1 < math.inf) & (x2 < math.inf)
+
+
+def _all_filled(xp: Any, *xs: Any) -> tuple[Any, ...]:
+    like = next(x for x in xs if not isinstance(x, (int, float)))
+    return tuple(filled(xp, x, like) for x in xs)
+
+
+def _beta_slope(xp: Any, g: Any, x1: Any, x2: Any, x3: Any) -> Any:
+    return xp.scale(g, xp.beta_density(x1, x2, x3))
+
+
+@primitive(ELEMENTWISE, vjp=(None, None, _beta_slope), dtype="float")
+def lower_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
+    """Regularised incomplete beta function; derivatives at 0 and 1 are infinite for parameters below one."""
+    x1, x2, x3 = _all_filled(xp, x1, x2, x3)
+    inside = _beta_edges(x1, x2, x3)
+    a, b, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1), xp.where(inside, x3, 0.5)
+    low = x * (a + b + 2) <= a + 1
+    least = _beta_lower(xp, xp.where(low, a, b), xp.where(low, b, a), xp.where(low, x, 1 - x), xp.where(low, 1 - x, x))
+    y = xp.where(low, least, 1 - least)
+    full = (x3 == 1) | (x1 == 0) | (x2 == math.inf)
+    empty = (x3 == 0) | (x2 == 0) | (x1 == math.inf)
+    y = xp.where(full, 1, xp.where(empty, 0, y))
+    both = (x3 > 0) & (x3 < 1) & full & empty
+    y = xp.where(x3 == 0, 0, xp.where(x3 == 1, 1, y))
+    degenerate = both | ((x1 == 0) & (x2 == 0)) | ((x1 == math.inf) & (x2 == math.inf))
+    return xp.where((x1 >= 0) & (x2 >= 0) & (x3 >= 0) & (x3 <= 1) & ~degenerate, y, math.nan)
+
+
+def _beta_density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any, x3: Any) -> Any:
+    g = xp.scale(g, y)
+    return xp.unscale(xp.scale(g, x1 - 1), x3) - xp.unscale(xp.scale(g, x2 - 1), 1 - x3)
+
+
+@primitive(ELEMENTWISE, vjp=(None, None, _beta_density_limit), dtype="float")
+def beta_density(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
+    """The derivative of `betainc`, ``x3**(x1 - 1) * (1 - x3)**(x2 - 1) / beta(x1, x2)``, with poles."""
+    x1, x2, x3 = _all_filled(xp, x1, x2, x3)
+    inside = _beta_edges(x1, x2, x3)
+    a, b, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1), xp.where(inside, x3, 0.5)
+    near = xp.where(x3 == 0, x1, x2)  # the parameter that counts at an end
+    edge = xp.where(near > 1, 0, xp.where(near == 1, x1 * x2, xp.full_like(near + x1, fill_value=math.inf)))
+    y = xp.where(inside, _beta_power(xp, a, b, x, 1 - x) / (x * (1 - x)), edge)
+    within, zero = (x3 > 0) & (x3 < 1), (x1 == 0) | (x2 == 0)
+    y = xp.where(zero & within, 0, xp.where(zero & (near < 1) & ~within, math.nan, y))
+    return xp.where((x1 >= 0) & (x2 >= 0) & (x1 + x2 < math.inf) & (x3 >= 0) & (x3 <= 1), y, math.nan)
+
+
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """Regularised incomplete beta function; ``a`` or ``b`` that require grad are an error.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.incomplete import betainc
+    >>> x = lg.tensor([0.25, 0.5], requires_grad=True)
+    >>> betainc(2.0, 1.0, x).sum().backward()
+    >>> x.grad.tolist()
+    [0.5, 1.0]
+    """
+    constant("betainc", a=a, b=b)
+    return lower_beta(a, b, x)
+
+
+def betaincc(a: Any, b: Any, x: Any) -> Any:
+    """Complement of `betainc`; ``a`` or ``b`` that require grad are an error.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.incomplete import betaincc
+    >>> x = lg.tensor([0.25, 0.5], requires_grad=True)
+    >>> betaincc(2.0, 1.0, x).sum().backward()
+    >>> x.grad.tolist()
+    [-0.5, -1.0]
+    """
+    constant("betaincc", a=a, b=b)
+    return lower_beta(b, a, 1 - x)

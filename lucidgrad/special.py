@@ -1,0 +1,222 @@
+"""Special functions under SciPy's names, all of them differentiable.
+
+SciPy looks for ``special`` in an array's namespace, so that its own functions call these on tensors. Derivatives with
+respect to parameters that have none here (``a`` and ``b`` of the incomplete functions, ``x`` of `zeta`) are refused.
+"""
+
+import math
+from typing import Any
+
+from .creation import full_like as _full_like
+from .ops import fused as _fused, reduction as _reduction
+from .ops.bessel import i0, i0e, i1, i1e
+from .ops.elementwise import where as _where
+from .ops.error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .ops.gamma import beta, betaln, digamma, gamma, gammaln, multigammaln, polygamma, psi, zeta
+from .ops.incomplete import betainc, betaincc, gammainc, gammaincc
+from .ops.polynomials import polynomial as _polynomial
+from .ops.special import entr, expit, exprel, kl_div, log_expit, logit, rel_entr, xlog1py
+from .ops.transcendental import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, sin as _sin, sinc, sqrt, xlogy
+
+__all__ = [
+    "beta", "betainc", "betaincc", "betaln", "boxcox", "boxcox1p", "cosm1", "digamma", "entr", "erf", "erfc",
+    "erfcinv", "erfcx", "erfinv", "exp10", "exp2", "expit", "expm1", "exprel", "gamma", "gammainc",
+    "gammaincc", "gammaln", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox", "kl_div", "log1p", "log_expit",
+    "log_ndtr", "log_softmax", "logaddexp", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri",
+    "polygamma", "pseudo_huber", "psi", "rel_entr", "sinc", "softmax", "softplus", "xlog1py", "xlogy", "zeta",
+]  # fmt: skip
+
+
+# -- sums of exponentials ------------------------------------------------------------------------
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """``log(sum(b * exp(a)))`` without overflow; with ``return_sign``, of the modulus, and the sign.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 0.0], requires_grad=True)
+    >>> lg.special.logsumexp(x, b=lg.tensor([3.0, 1.0])).backward()
+    >>> x.grad.tolist()
+    [0.75, 0.25]
+    """
+    if b is None and not return_sign:
+        return _reduction.logsumexp(a, axis=axis, keepdims=keepdims)
+    used = a if b is None else _where((b == 0) & (a == a), -math.inf, a)
+    top = _reduction.max(used, axis=axis, keepdims=True).detach()
+    top = _where((top == math.inf) | (top == -math.inf), 0.0, top)
+    terms = exp(used - top) if b is None else b * exp(used - top)
+    total = _reduction.sum(terms, axis=axis, keepdims=keepdims)
+    top = top if keepdims else _reduction.sum(top, axis=axis)  # of one element: takes the axes away
+    if return_sign:
+        sign = _where(total == total, 1.0 * (total > 0) - 1.0 * (total < 0), total).detach()
+        return log(abs(total)) + top, sign
+    return log(total) + top
+
+
+def softmax(x: Any, axis: Any = None) -> Any:
+    """``exp(x) / sum(exp(x))`` over the given axes, by default all.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.zeros(2, requires_grad=True)
+    >>> lg.special.softmax(x)[0].backward()
+    >>> x.grad.tolist()
+    [0.25, -0.25]
+    """
+    return _fused.softmax(x, axis=axis)
+
+
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """Logarithm of `softmax` over the given axes, by default all.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.zeros(2, requires_grad=True)
+    >>> lg.special.log_softmax(x)[0].backward()
+    >>> x.grad.tolist()
+    [0.5, -0.5]
+    """
+    return _fused.log_softmax(x, axis=axis)
+
+
+def softplus(x: Any) -> Any:
+    """``log(1 + exp(x))`` to the last digits, however large ``x`` is.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 50.0], requires_grad=True)
+    >>> lg.special.softplus(x).sum().backward()
+    >>> x.grad.tolist()
+    [0.5, 1.0]
+    """
+    return -log_expit(-x)
+
+
+# -- powers ----------------------------------------------------------------------------------------
+def exp10(x: Any) -> Any:
+    """Ten to the power ``x``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
+    >>> lg.special.exp10(x).sum().backward()
+    >>> x.grad.tolist()
+    [2.3026, 23.0259]
+    """
+    return _pow(10.0, x)
+
+
+def cosm1(x: Any) -> Any:
+    """``cos(x) - 1`` without cancellation near zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
+    >>> lg.special.cosm1(x).sum().backward()
+    >>> x.grad.tolist()
+    [-0.0, -0.8415]
+    """
+    s = _sin(x * 0.5)
+    return s * s * -2
+
+
+def boxcox(x: Any, lmbda: Any) -> Any:
+    """Box and Cox's transformation ``(x**lmbda - 1) / lmbda``, and the logarithm where ``lmbda`` is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 4.0], requires_grad=True)
+    >>> lg.special.boxcox(x, lg.tensor([0.0, 0.5])).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 0.5]
+    """
+    return _boxcox(log(x), lmbda)
+
+
+def boxcox1p(x: Any, lmbda: Any) -> Any:
+    """`boxcox` of ``1 + x``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 3.0], requires_grad=True)
+    >>> lg.special.boxcox1p(x, lg.tensor([0.0, 0.5])).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 0.5]
+    """
+    return _boxcox(log1p(x), lmbda)
+
+
+def _boxcox(t: Any, lmbda: Any) -> Any:
+    lmbda = _array(lmbda, t)
+    end = t == -math.inf  # of x = 0
+    safe = _where(end, 0.0, t)
+    limit = _where(lmbda > 0, -1 / _where(lmbda > 0, lmbda, 1.0), -math.inf)
+    return _where(end, limit, safe * exprel(safe * lmbda))
+
+
+def inv_boxcox(y: Any, lmbda: Any) -> Any:
+    """Inverse of `boxcox`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> y = lg.tensor([0.0, 2.0], requires_grad=True)
+    >>> lg.special.inv_boxcox(y, lg.tensor([0.0, 0.5])).sum().backward()
+    >>> y.grad.tolist()
+    [1.0, 2.0]
+    """
+    z = y * lmbda
+    near = abs(z) < 0.1  # a series: exact at zero, with all its derivatives
+    small, far = _where(near, z, 0.0), _where(near, 1.0, z)
+    series = _polynomial(small, [(-1) ** k / (k + 1) for k in range(17, -1, -1)])
+    return exp(y * _where(near, series, log1p(far) / far))
+
+
+def _array(x: Any, like: Any) -> Any:
+    """A Python number as a tensor like another."""
+    return _full_like(like, x) if isinstance(x, (int, float)) else x
+
+
+# -- losses ----------------------------------------------------------------------------------------
+def huber(delta: Any, r: Any) -> Any:
+    """Huber's loss: ``r**2 / 2`` up to ``delta``, from there on linear; infinite if ``delta`` is negative.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> r = lg.tensor([0.5, 3.0], requires_grad=True)
+    >>> lg.special.huber(lg.tensor(1.0), r).sum().backward()
+    >>> r.grad.tolist()
+    [0.5, 1.0]
+    """
+    delta, size = _array(delta, r), abs(r)
+    small = size <= delta
+    near = _where(small, size, 0.0)
+    loss = _where(small, near * near * 0.5, (size - delta * 0.5) * delta)
+    return _where(delta < 0, math.inf, loss)
+
+
+def pseudo_huber(delta: Any, r: Any) -> Any:
+    """Smooth form of `huber`: ``delta**2 * (sqrt(1 + (r / delta)**2) - 1)``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> r = lg.tensor([0.0, 2.0], requires_grad=True)
+    >>> lg.special.pseudo_huber(lg.tensor(1.0), r).sum().backward()
+    >>> r.grad.tolist()
+    [0.0, 0.8944]
+    """
+    delta = _array(delta, r)
+    flat = delta == 0
+    v = r / _where(flat, 1.0, delta)
+    s = v * v
+    loss = s / (sqrt(s + 1) + 1) * (delta * delta)
+    return _where(delta < 0, math.inf, loss)

@@ -1,0 +1,317 @@
+"""Special functions beyond the error functions: accuracy against mpmath, edges, derivatives, SciPy's names."""
+
+import math
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special
+
+import lucidgrad as lg
+import lucidgrad.special as special
+from lucidgrad.core.primitive import registry
+
+INF, NAN = math.inf, math.nan
+DTYPES = [np.float32, np.float64]
+
+
+def tensor(values, dtype=np.float64, requires_grad=False):
+    return lg.tensor(np.asarray(values, dtype), dtype=np.dtype(dtype), requires_grad=requires_grad)
+
+
+# -- accuracy in units in the last place -----------------------------------------------------------
+def _ndtr(x):
+    return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+
+def _log_ndtr(x):
+    return mpmath.log(_ndtr(x)) if x < 0 else mpmath.log1p(-_ndtr(-x))
+
+
+def _erfcinv(x):
+    if x > 1:
+        return -_erfcinv(2 - x)
+    y = mpmath.mpf(float(scipy.special.erfcinv(float(x))))
+    for _ in range(4):
+        y += (mpmath.erfc(y) - x) * mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(y * y)
+    return y
+
+
+#: Function, reference, intervals of the arguments, units allowed.
+ACCURACY = {
+    "gammaln": (
+        lambda x: mpmath.loggamma(x).real,
+        [[(1e-6, 1)], [(0.9, 1.1)], [(1.9, 2.1)], [(1, 30)], [(30, 1e6)]],
+        6,
+    ),
+    "gamma": (mpmath.gamma, [[(1e-6, 1)], [(1, 12)], [(12, 34)], [(-9.9, -0.1)]], 6),
+    "psi": (mpmath.digamma, [[(1e-6, 1)], [(1.45, 1.47)], [(1, 12)], [(12, 1e4)]], 6),
+    "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), [[(-9, 0)], [(0, 5)], [(5, 1e6)]], 6),
+    "erfcinv": (_erfcinv, [[(1e-9, 1e-3)], [(0.001, 1.999)]], 8),
+    "ndtr": (_ndtr, [[(-1, 1)], [(-8, 8)], [(-12, -8)]], 8),
+    "ndtri": (lambda p: -mpmath.sqrt(2) * _erfcinv(2 * p), [[(1e-9, 1e-3)], [(0.001, 0.999)]], 8),
+    "log_ndtr": (_log_ndtr, [[(-1, 1)], [(-8, 8)], [(-1e3, -8)]], 8),
+    "i0": (lambda x: mpmath.besseli(0, x), [[(-1, 1)], [(0, 9)], [(-80, 80)]], 6),
+    "i1": (lambda x: mpmath.besseli(1, x), [[(-1, 1)], [(0, 9)], [(-80, 80)]], 6),
+    "i0e": (lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)), [[(-9, 9)], [(9, 800)]], 6),
+    "i1e": (lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)), [[(-9, 9)], [(9, 800)]], 6),
+    "exprel": (lambda x: mpmath.expm1(x) / x, [[(-1, 1)], [(-30, 80)]], 6),
+    "zeta": (mpmath.zeta, [[(1.01, 9), (0.05, 1)], [(1.01, 9), (1, 50)], [(1.5, 8), (-4, -0.1)]], 8),
+    "beta": (mpmath.beta, [[(0.01, 8), (0.01, 8)], [(0.1, 9), (9, 25)]], 12),
+    "betaln": (
+        lambda a, b: mpmath.log(mpmath.beta(a, b)),
+        [[(2, 8), (2, 8)], [(1, 8), (8, 1e3)], [(8, 1e5), (8, 1e5)]],
+        12,
+    ),
+    "rel_entr": (lambda x, y: x * mpmath.log(x / y), [[(0.1, 1), (2, 9)], [(0.999, 1), (1.001, 1.002)]], 4),
+    "gammainc": (
+        lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
+        [[(0.01, 1), (0.01, 3)], [(1, 19), (1, 30)], [(20, 60), (20, 60)]],
+        60,
+    ),
+    "gammaincc": (
+        lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True),
+        [[(0.01, 1), (2, 30)], [(1, 19), (1, 30)], [(20, 60), (20, 60)]],
+        60,
+    ),
+    "betainc": (
+        lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
+        [[(0.1, 8), (0.1, 8), (0.01, 0.99)], [(8, 50), (8, 50), (0.2, 0.8)], [(500, 600), (500, 600), (0.45, 0.55)]],
+        100,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACCURACY)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_values_are_right_to_a_few_units_in_the_last_place(name, dtype):
+    reference, areas, units = ACCURACY[name]
+    rng = np.random.default_rng(0)
+    for area in areas:
+        if name == "zeta" and area[-1][1] < 0:
+            args = [np.repeat([2.0, 3.0, 6.0], 10).astype(dtype), rng.uniform(*area[1], 30).astype(dtype)]
+        else:
+            args = [rng.uniform(*interval, 60).astype(dtype) for interval in area]
+        with mpmath.workdps(40):
+            exact = [
+                float(reference(*map(mpmath.mpf, point))) for point in zip(*(a.tolist() for a in args), strict=True)
+            ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = getattr(special, name)(*(tensor(a, dtype) for a in args)).array
+        assert found.dtype == dtype
+        error = np.abs(found.astype(float) - exact) / np.spacing(np.abs(exact).astype(dtype))
+        assert error.max() <= units, (area, [a[error.argmax()] for a in args])
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 12])
+@pytest.mark.parametrize(("low", "high"), [(0.01, 1), (1, 20), (20, 1e3), (-5.9, -0.1)])
+def test_polygamma_is_right_to_a_few_units_in_the_last_place(n, low, high):
+    x = np.random.default_rng(n).uniform(low, high, 40)
+    with mpmath.workdps(40):
+        exact = np.asarray([float(mpmath.polygamma(n, v)) for v in x.tolist()])
+    error = np.abs(special.polygamma(n, tensor(x)).array - exact) / np.spacing(np.abs(exact))
+    assert error.max() <= (200 if low < 0 else 8)
+
+
+def test_large_parameters_of_the_incomplete_functions():
+    a = np.asarray([1e4, 1e6, 1e5, 3e3])
+    for z in (-4.0, -1.0, 0.0, 2.0, 4.0):
+        x = a + z * np.sqrt(a)
+        np.testing.assert_allclose(special.gammainc(tensor(a), tensor(x)).array, scipy.special.gammainc(a, x), 1e-11)
+        np.testing.assert_allclose(special.gammaincc(tensor(a), tensor(x)).array, scipy.special.gammaincc(a, x), 1e-11)
+        b = np.asarray([2e4, 1e5, 40.0, 5.0])
+        mean = a / (a + b)
+        p = np.minimum(mean + z * np.sqrt(mean * (1 - mean) / (a + b)), 1 - 1e-9)
+        found = special.betainc(tensor(a), tensor(b), tensor(p)).array
+        np.testing.assert_allclose(found, scipy.special.betainc(a, b, p), 1e-10)
+
+
+def test_betainc_of_a_large_parameter_where_the_sum_is_known():
+    a, b = 30, 10**9
+    x = 3.6e-8
+    with mpmath.workdps(40):
+        n, t = a + b - 1, mpmath.mpf(x)
+        below = [mpmath.binomial(n, k) * t**k * mpmath.exp((n - k) * mpmath.log1p(-t)) for k in range(a)]
+        exact = float(1 - mpmath.fsum(below))
+    assert special.betainc(float(a), float(b), tensor([x])).item() == pytest.approx(exact, rel=1e-13)
+
+
+# -- edges -----------------------------------------------------------------------------------------
+EDGES = {
+    "gammaln": ([0.0, -0.0, -1.0, INF, -INF, NAN, -1e10], [INF, INF, INF, INF, INF, NAN, INF]),
+    "gamma": ([0.0, -0.0, -1.0, INF, -INF, NAN, 200.0], [INF, -INF, NAN, INF, NAN, NAN, INF]),
+    "psi": ([0.0, -0.0, -1.0, INF, -INF, NAN], [-INF, INF, NAN, INF, NAN, NAN]),
+    "erfcx": ([-INF, INF, NAN, -100.0, 1e30], [INF, 0.0, NAN, INF, 5.641895835477563e-31]),
+    "erfcinv": ([0.0, 1.0, 2.0, -1.0, 3.0, NAN], [INF, 0.0, -INF, NAN, NAN, NAN]),
+    "ndtr": ([-INF, 0.0, INF, NAN, -1e30], [0.0, 0.5, 1.0, NAN, 0.0]),
+    "ndtri": ([0.0, 0.5, 1.0, -1.0, 2.0, NAN], [-INF, 0.0, INF, NAN, NAN, NAN]),
+    "log_ndtr": ([-INF, 0.0, INF, NAN, -1e4], [-INF, -math.log(2), 0.0, NAN, -50000010.1292789]),
+    "i0": ([0.0, INF, -INF, NAN, 1e4], [1.0, INF, INF, NAN, INF]),
+    "i1": ([0.0, INF, -INF, NAN, -1e4], [0.0, INF, -INF, NAN, -INF]),
+    "i0e": ([0.0, INF, -INF, NAN], [1.0, 0.0, 0.0, NAN]),
+    "i1e": ([0.0, INF, -INF, NAN], [0.0, 0.0, 0.0, NAN]),
+    "exprel": ([0.0, INF, -INF, NAN, 1e4, -1e4], [1.0, INF, 0.0, NAN, INF, 1e-4]),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize("many", [1, 3000])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_edges_neither_overflow_nor_warn(name, many, dtype):
+    x, expected = EDGES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = getattr(special, name)(tensor(np.resize(x, len(x) * many), dtype)).array
+    np.testing.assert_allclose(found, np.resize(expected, len(x) * many), rtol=1e-6)
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("name", ["log_ndtr", "ndtr", "i0e", "i1e", "erfcx", "gammaln", "psi"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_derivatives_of_two_orders_are_finite_far_out(name, dtype):
+    x = tensor([100.0, 1e4] if name in ("erfcx", "gammaln", "psi") else [-1e4, -100.0, 100.0, 1e4], dtype, True)
+    y = getattr(special, name)(x)
+    (g,) = lg.autograd.grad(y, x, lg.ones_like(y), create_graph=True)
+    (h,) = lg.autograd.grad(g, x, lg.ones_like(g))
+    assert np.isfinite(g.detach().array).all()
+    assert np.isfinite(h.array).all()
+    assert g.dtype == h.dtype == dtype
+
+
+# -- derivatives -----------------------------------------------------------------------------------
+def orders(function, at, count):
+    """Value and derivatives at a point."""
+    x = tensor(at, requires_grad=True)
+    y, made = function(x), []
+    for _ in range(count):
+        made.append(y.item())
+        (y,) = lg.autograd.grad(y, x, create_graph=True)
+    return [*made, y.item()]
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "reference"),
+    [
+        ("i0", 0.0, lambda x: mpmath.besseli(0, x)),
+        ("i1", 0.0, lambda x: mpmath.besseli(1, x)),
+        ("i1", 9.0, lambda x: mpmath.besseli(1, x)),
+        ("gammaln", 2.5, mpmath.loggamma),
+        ("gammaln", -2.5, lambda x: mpmath.loggamma(x).real),
+        ("gamma", 3.5, mpmath.gamma),
+        ("erfcx", 30.0, lambda x: mpmath.exp(x * x) * mpmath.erfc(x)),
+        ("erfcx", -1.5, lambda x: mpmath.exp(x * x) * mpmath.erfc(x)),
+        ("log_ndtr", -20.0, _log_ndtr),
+        ("log_ndtr", 1.5, _log_ndtr),
+        ("exprel", 0.0, lambda x: mpmath.nsum(lambda k: x**k / mpmath.factorial(k + 1), [0, mpmath.inf])),
+        ("ndtri", 0.25, lambda p: -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * p)),
+    ],
+)
+def test_derivatives_of_three_orders(name, at, reference):
+    with mpmath.workdps(60):
+        exact = [float(mpmath.re(mpmath.diff(reference, at, k))) for k in range(4)]
+    np.testing.assert_allclose(orders(getattr(special, name), at, 3), exact, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda a: special.zeta(a, 1.0), "x"),
+        (lambda a: special.gammainc(a, 1.0), "a"),
+        (lambda a: special.gammaincc(a, 1.0), "a"),
+        (lambda a: special.betainc(a, 1.0, 0.5), "a"),
+        (lambda a: special.betaincc(1.0, a, 0.5), "b"),
+    ],
+)
+def test_parameters_without_a_derivative_are_refused(call, argument):
+    with pytest.raises(RuntimeError, match=f"argument {argument} requires grad"):
+        call(tensor([2.0], requires_grad=True))
+
+
+def test_an_untaken_branch_gives_nothing():
+    x = tensor([0.0, 2.0], requires_grad=True)
+    with np.errstate(all="ignore"):
+        y = lg.where(x > 0, special.gammaln(x) + special.psi(x) + special.gamma(x), 0.0)
+        (g,) = lg.autograd.grad(y.sum(), x)
+    assert g.array[0] == 0
+    assert np.isfinite(g.array).all()
+
+
+# -- SciPy's names ---------------------------------------------------------------------------------
+X = np.asarray([[-1.0, 2.0, 0.3], [4.0, -5.0, 0.7]])
+B = np.asarray([[1.0, -2.0, 0.0], [3.0, 1.0, 2.0]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_logsumexp_has_scipys_arguments(axis, keepdims):
+    ways = [{}, {"b": abs(B)}, {"b": B, "return_sign": True}, {"return_sign": True}]
+    for way in ways:
+        ours = {k: tensor(v) if isinstance(v, np.ndarray) else v for k, v in way.items()}
+        found = special.logsumexp(tensor(X), axis=axis, keepdims=keepdims, **ours)
+        expected = scipy.special.logsumexp(X, axis=axis, keepdims=keepdims, **way)
+        pairs = zip(found, expected, strict=True) if "return_sign" in way else [(found, expected)]
+        for one, two in pairs:
+            np.testing.assert_allclose(one.array, two, rtol=1e-13)
+    lg.autograd.gradcheck(lambda x, b: special.logsumexp(x, axis, b, keepdims), [leaf(X), leaf(abs(B) + 0.5)])
+    for name in ("softmax", "log_softmax"):
+        found = getattr(special, name)(tensor(X), axis=axis).array
+        np.testing.assert_allclose(found, getattr(scipy.special, name)(X, axis=axis), rtol=1e-13)
+
+
+def leaf(values):
+    return tensor(values, requires_grad=True)
+
+
+@pytest.mark.parametrize("name", ["softplus", "cosm1", "exp10"])
+def test_functions_made_of_others(name):
+    np.testing.assert_allclose(getattr(special, name)(tensor(X)).array, getattr(scipy.special, name)(X), rtol=1e-14)
+    lg.autograd.gradcheck(getattr(special, name), [leaf(X)])
+
+
+@pytest.mark.parametrize("parameter", [0.0, 1.0, -0.5, 2])
+@pytest.mark.parametrize("name", ["boxcox", "boxcox1p", "inv_boxcox", "huber", "pseudo_huber"])
+def test_functions_with_a_parameter(name, parameter):
+    x = np.where(abs(X) == 1, 0, abs(X)) / 3 if "boxcox" in name else X
+    args = (x, parameter) if "boxcox" in name else (parameter, x)
+    ours = [tensor(a) if isinstance(a, np.ndarray) else a for a in args]
+    with np.errstate(all="ignore"):
+        found = getattr(special, name)(*ours).array
+        expected = getattr(scipy.special, name)(*args)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    if parameter > 0 or (parameter == 0 and "boxcox" in name):
+        values = [leaf(abs(a) + 0.11) if isinstance(a, np.ndarray) else leaf(a) for a in args]
+        lg.autograd.gradcheck(getattr(special, name), values)
+
+
+def test_polygamma_takes_arrays_of_orders():
+    n, x = np.asarray([0, 1, 2, 3]), np.asarray([1.5, 2.5, 0.3, 4.0])
+    expected = scipy.special.polygamma(n, x)
+    for order in (tensor(n), lg.asarray(n)):
+        np.testing.assert_allclose(special.polygamma(order, tensor(x)).array, expected, rtol=1e-13)
+    with pytest.raises(RuntimeError, match="not negative"):
+        special.polygamma(-1, tensor(x))
+
+
+def test_riemanns_zeta_function():
+    x = np.asarray([2.0, 0.5, 0.0, -1.0, -2.0, -3.5, 1.0, 30.0])
+    np.testing.assert_allclose(special.zeta(tensor(x)).array, scipy.special.zeta(x), rtol=1e-12, atol=1e-15)
+
+
+def test_all_names_are_scipys():
+    assert [name for name in special.__all__ if not hasattr(scipy.special, name)] == ["logaddexp"]
+    assert [name for name in special.__all__ if not hasattr(special, name)] == []
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["gammaln", "psi", "ndtr", "i0", "betaln", "lower_gamma", "lower_beta"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_kernels_work_block_by_block(name, dtype):
+    primitive = registry[name]
+    rng = np.random.default_rng(1)
+    xs = [rng.uniform(0.1, 0.9, (3, 7000)).astype(dtype) for _ in primitive.arrays]
+    kernel = primitive.find_kernel(np.ndarray)
+    whole = kernel(*xs)
+    assert whole.dtype == dtype
+    np.testing.assert_array_equal(whole[:, ::1000], kernel(*(x[:, ::1000] for x in xs)))
