@@ -60,6 +60,10 @@ class Backend:
         """The function that computes a primitive on raw arrays."""
         return getattr(self.xp, primitive.name)
 
+    def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+        """The function for one dtype, where it is not the usual one."""
+        return kernel
+
     def settle(self, y: Any) -> Any:
         """Make a kernel's result a proper array."""
         return y

@@ -2,6 +2,7 @@
 
 import array
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from lucidgrad.backends.protocol import Backend
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.device import Device
 from lucidgrad.core.dispatch import complexes, floats
+from lucidgrad.core.primitive import Primitive
 
 from . import kernels, sampling
 
@@ -36,7 +38,10 @@ class CPU(Backend):
 
     def __init__(self) -> None:
         super().__init__()
-        self.kernels.update(kernels.table())
+        self.kernels.update(kernels.TABLE)
+
+    def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+        return kernels.COMPLEX.get(primitive.name, kernel) if dtype in complexes else kernel
 
     def settle(self, y: Any) -> Any:
         return np.asarray(y) if isinstance(y, np.generic) else y

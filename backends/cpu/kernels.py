@@ -3,28 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import (
-    kernels_arithmetic,
-    kernels_elementwise,
-    kernels_fft,
-    kernels_linalg,
-    kernels_reduction,
-    kernels_sets,
-    kernels_shape,
-    kernels_special,
-)
+from .kernels_arithmetic import TABLE as ARITHMETIC
+from .kernels_elementwise import COMPLEX, TABLE as ELEMENTWISE
+from .kernels_fft import TABLE as FFT
+from .kernels_linalg import TABLE as LINALG
+from .kernels_reduction import TABLE as REDUCTION
+from .kernels_sets import TABLE as SETS
+from .kernels_shape import TABLE as SHAPE
+from .kernels_special import TABLE as SPECIAL
 
+__all__ = ["COMPLEX", "TABLE"]
 
-def table() -> dict[str, Callable[..., Any]]:
-    """Kernels by primitive name."""
-    families = (
-        kernels_arithmetic,
-        kernels_elementwise,
-        kernels_fft,
-        kernels_linalg,
-        kernels_reduction,
-        kernels_sets,
-        kernels_shape,
-        kernels_special,
-    )
-    return {name: kernel for family in families for name, kernel in family.TABLE.items()}
+#: Kernels by primitive name.
+TABLE: dict[str, Callable[..., Any]] = ARITHMETIC | ELEMENTWISE | FFT | LINALG | REDUCTION | SETS | SHAPE | SPECIAL

@@ -94,19 +94,13 @@ def floor_divide(x1: Any, x2: Any) -> Any:
         return np.where(infinite, np.floor(np.true_divide(x1, x2)), np.floor_divide(x1, x2))
 
 
-def expm1(x: Any) -> Any:
-    if x.dtype.kind != "c":
-        return np.expm1(x)
+def complex_expm1(x: Any) -> Any:
     odd = ~np.isfinite(x) | (x == 0)
     with np.errstate(invalid="ignore"):  # infinite parts
         return np.where(odd, np.exp(x) - 1, np.expm1(x))
 
 
-def tanh(x: Any) -> Any:
-    return np.tanh(x) if x.dtype.kind != "c" else _complex_tanh(x)
-
-
-def _complex_tanh(x: Any) -> Any:
+def complex_tanh(x: Any) -> Any:
     y = np.asarray(np.tanh(x))
     infinite = np.isinf(x.real) & np.isfinite(x.imag)  # there the imaginary part is a zero of its own sign
     np.copyto(y.imag, np.copysign(0, x.imag), where=infinite)
@@ -193,6 +187,9 @@ def _angle(x: Any, /) -> Any:
     return np.angle(x if x.dtype.kind in "fc" else x.astype(dtypes.get_default_dtype()))
 
 
+#: For complex numbers, where NumPy's function misses a special case of the standard.
+COMPLEX: dict[str, Callable[..., Any]] = {"expm1": complex_expm1, "tanh": complex_tanh}
+
 TABLE: dict[str, Callable[..., Any]] = {
     "angle": _angle,
     "astype": astype,
@@ -200,7 +197,6 @@ TABLE: dict[str, Callable[..., Any]] = {
     "erf": few(math.erf, erf),
     "erfc": few(math.erfc, in_blocks(program_of("erfc"))),
     "exp2": np.exp2,
-    "expm1": expm1,
     "floor_divide": floor_divide,
     "heaviside": np.heaviside,
     "nan_to_num": nan_to_num,
@@ -209,7 +205,6 @@ TABLE: dict[str, Callable[..., Any]] = {
     "scale": scale,
     "sigmoid": sigmoid,
     "sinc": np.sinc,
-    "tanh": tanh,
     "unscale": unscale,
     "where": where,
     **{name: in_blocks(program_of(name)) for name in PROGRAMS},

@@ -135,7 +135,12 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
         arrays = _meet(primitive, arrays)
         homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
     lead = homes[max(homes, key=operator.attrgetter("rank"))]
-    y = primitive.find_kernel(type(lead))(*_promote(primitive, arrays, keywords), **keywords)
+    arrays = _promote(primitive, arrays, keywords)
+    if primitive.dtype == "float":
+        kernel = primitive.kernel_for(type(lead), lead.dtype)
+    else:
+        kernel = primitive.find_kernel(type(lead))
+    y = kernel(*arrays, **keywords)
     return tuple(settle(part, lead) for part in y) if primitive.outputs else settle(y, lead)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
-from .dispatch import SPELLINGS, UNSET, apply, bound, fits, floats, history, place_of, settle, track_view
+from .dispatch import SPELLINGS, UNSET, apply, bound, box, fits, floats, history, place_of, settle, track_view
 from .modes import state, unusual
 from .primitive import REQUIRED, Primitive, meta_of
 from .tape import Extras, Node, ages
@@ -42,6 +42,16 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
         else:
             extra = () if primitive.variadic else args[len(primitive.arrays) :]
             args = args[: len(args) - len(extra)]
+        given = {**defaults, **keywords}
+        if extra or len(given) > len(defaults) or REQUIRED in given.values():
+            given = complete(extra, keywords)
+        if primitive.variadic and not primitive.outputs and not unusual:
+            y = _constants(primitive, args, given)
+            if y is not None:
+                return y
+        return apply(primitive, args, given)
+
+    def complete(extra: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         given = {**dict(zip(by_position, extra, strict=False)), **keywords}
         given = {ours.get(k, k): value for k, value in given.items()}
         unknown = [k for k in given if k not in defaults]
@@ -51,9 +61,19 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
         missing = [k for k, value in given.items() if value is REQUIRED]
         if missing:
             raise TypeError(f"{primitive.name}() misses the argument {missing[0]!r}")
-        return apply(primitive, args, given)
+        return given
 
     return op
+
+
+def _constants(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """A call on tensors of one kind that want no gradient; None where something else is among them."""
+    tensor_type = bound["Tensor"]
+    arrays = [x.array for x in args if type(x) is tensor_type and x._node is None and x._alias is None]
+    if len(arrays) != len(args) or len(set(map(type, arrays))) != 1:
+        return None
+    y = primitive.find_kernel(type(arrays[0]))(*arrays, **keywords)
+    return box(y if type(y) is type(arrays[0]) else settle(y, arrays[0]))
 
 
 class _Template:
@@ -75,7 +95,14 @@ class _Template:
         def first_call(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
             p = self.p
             subsets = [tuple(w) for w in _subsets(self.wanted) if w]
-            scope.update(_NAMES, **bound, P=p, kernels=p.kernels, **{_recipe_name(w): p.recipe(w) for w in subsets})
+            scope.update(
+                _NAMES,
+                **bound,
+                P=p,
+                kernels=p.kernels,
+                by_dtype=p.by_dtype,
+                **{_recipe_name(w): p.recipe(w) for w in subsets},
+            )
             code, torch_names = _compiled(self._source(order, strict))
             op.__defaults__ = tuple(p.keywords[k] for k in p.positional if p.keywords[k] is not REQUIRED) or None
             op.__defaults__ = (None,) * len(p.optional) + (op.__defaults__ or ()) or None
@@ -167,11 +194,14 @@ class _Template:
 
     def _finish(self) -> list[str]:
         arrays = ", ".join(f"a{i}" for i in range(len(self.xs)))
-        lines = []
+        lines = ["kind = type(lead)", "try:"]
         if self.p.dtype == "float":  # integers become floats: apply sees to their dtype
-            lines += ["if lead.dtype not in floats:", "    " + self.fallback]
-        lines += ["kind = type(lead)", "try:", "    kernel = kernels[kind]", "except KeyError:"]
-        lines += ["    kernel = P.find_kernel(kind)", f"y = kernel({arrays}{self.call_keywords})"]
+            lines += ["    kernel = by_dtype[kind][lead.dtype]", "except KeyError:"]
+            lines += ["    if lead.dtype not in floats:", "        " + self.fallback]
+            lines += ["    kernel = P.kernel_for(kind, lead.dtype)"]
+        else:
+            lines += ["    kernel = kernels[kind]", "except KeyError:", "    kernel = P.find_kernel(kind)"]
+        lines += [f"y = kernel({arrays}{self.call_keywords})"]
         lines += ["if type(y) is not kind:", "    y = settle(y, lead)"]
         lines += ["out = Tensor()", "out.array = y"]
         if self.wanted:

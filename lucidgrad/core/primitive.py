@@ -173,6 +173,7 @@ class Primitive:
                 raise TypeError(f"primitive {self.name}: {len(self.rules)} rules for inputs {self.arrays}")
         self._needs = {rule: self._read(rule) for rule in (*self.rules, self.joint) if rule is not None}
         self.kernels: dict[type, Callable[..., Any]] = {}  # by array type, found when first asked for
+        self.by_dtype: dict[type, dict[Any, Callable[..., Any]]] = {}  # and by dtype, where floats come out
         self._recipes: dict[tuple[int, ...], Recipe] = {}
         self.op: Callable[..., Any] = program  # replaced by operators.compile_op
 
@@ -240,6 +241,13 @@ class Primitive:
                 raise TypeError(f"{self.name}: no back end for arrays of type {array_type.__name__}")
             kernel = self.kernels[array_type] = backend.kernel(self)
         return kernel
+
+    def kernel_for(self, array_type: type, dtype: Any) -> Callable[..., Any]:
+        """The same for a dtype: a back end may compute complex numbers in a way of their own."""
+        table = self.by_dtype.setdefault(array_type, {})
+        if dtype not in table:
+            table[dtype] = device.by_array[array_type].kernel_for(self, self.find_kernel(array_type), dtype)
+        return table[dtype]
 
     def recipe(self, wanted: tuple[int, ...]) -> Recipe:
         """The rules for these inputs, made once."""
