@@ -136,7 +136,7 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
         homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
     lead = homes[max(homes, key=operator.attrgetter("rank"))]
     arrays = _promote(primitive, arrays, keywords)
-    if primitive.dtype == "float":
+    if primitive.dtype == "float" and lead.dtype in floats:
         kernel = primitive.kernel_for(type(lead), lead.dtype)
     else:
         kernel = primitive.find_kernel(type(lead))
