@@ -3,11 +3,12 @@
 from typing import Any, NamedTuple
 
 from lucidgrad.core.dispatch import node_of
+from lucidgrad.core.modes import allow_mutation_on_saved_tensors
 from lucidgrad.core.primitive import Meta
 from lucidgrad.core.tape import GraphNode as Node, edge_of, node_of_edge, touch
 from lucidgrad.tensor import Tensor
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version"]
+__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "get_gradient_edge", "increment_version"]
 
 
 class GradientEdge(NamedTuple):

@@ -15,6 +15,7 @@ class _State(threading.local):
     enabled = True  # what the user asked for
     recording = True  # what follows: never in inference mode
     fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
+    copying = False  # whether nodes keep copies, so that what they keep may be overwritten
 
 
 state = _State()
@@ -27,7 +28,7 @@ unusual: set[int] = set()
 def switch(enabled: bool, fresh: Alias | None) -> None:
     """Set the state of this thread."""
     state.enabled, state.recording, state.fresh = enabled, enabled and fresh is None, fresh
-    if state.recording:
+    if state.recording and not state.copying:
         unusual.discard(threading.get_ident())
     else:
         unusual.add(threading.get_ident())
@@ -196,3 +197,32 @@ class inference_mode(_Mode):
 
     def _target(self) -> tuple[bool, Alias | None]:
         return (False, INFERENCE) if self._mode else (True, None)
+
+
+class allow_mutation_on_saved_tensors:
+    """Values that operations inside keep for backward are copies: writing into the originals harms nothing.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0], requires_grad=True)
+    >>> with lg.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     m = x * 1
+    ...     y = m * m
+    ...     m.zero_()
+    tensor([0.], grad_fn=<OverwriteBackward>)
+    >>> y.backward()
+    >>> x.grad.tolist()
+    [4.0]
+    """
+
+    def __enter__(self) -> None:
+        self._before = state.copying
+        self._set(True)
+
+    def __exit__(self, *exc: object) -> None:
+        self._set(self._before)
+
+    def _set(self, copying: bool) -> None:
+        state.copying = copying
+        switch(state.enabled, state.fresh)
