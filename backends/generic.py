@@ -82,7 +82,8 @@ class Generic(Backend):
         return program
 
     def _array_of(self, number: float, like: Any) -> Any:
-        return self.library.full((), number, dtype=like.dtype if like.dtype in floats else None)
+        made = self.library.full((), number, dtype=like.dtype if like.dtype in floats else None)
+        return self.placed(made, self.device_of(like))
 
     def write(self, array: Any, key: Any, value: Any) -> None:
         """Write whole arrays only: the standard knows few keys, so a part is replaced in a copy first."""
@@ -95,19 +96,24 @@ class Generic(Backend):
 
     # -- making arrays
     def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
-        return self.library.zeros(tuple(shape), dtype=self.native(dtype))
+        return self.placed(self.library.zeros(tuple(shape), dtype=self.native(dtype)), where)
 
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
-        return self.library.full(tuple(shape), value, dtype=self.native(dtype))
+        return self.placed(self.library.full(tuple(shape), value, dtype=self.native(dtype)), where)
 
     def create(self, name: str, where: Any, *args: Any, dtype: Any, **options: Any) -> Any:
-        return getattr(self.library, name)(*args, dtype=self.native(dtype), **options)
+        return self.placed(getattr(self.library, name)(*args, dtype=self.native(dtype), **options), where)
+
+    def placed(self, array: Any, where: Any) -> Any:
+        """A new array on one of the library's own devices, where it has several."""
+        return array
 
     def asarray(self, value: Any, dtype: Any = None, where: Any = None, copy: bool | None = None) -> Any:
         if type(value) in self.array_types:
-            return self.library.asarray(value, dtype=self.native(dtype), copy=copy)
+            made = self.library.asarray(value, dtype=self.native(dtype), copy=copy)
+            return made if where is None else self.placed(made, where)
         host = device.backend_named("cpu").asarray(value, dtype=dtype)
-        return self.library.asarray(host, copy=copy)
+        return self.placed(self.library.asarray(host, copy=copy), where)
 
     def to_numpy(self, array: Any) -> Any:
         return np.from_dlpack(array)
@@ -118,6 +124,22 @@ class Generic(Backend):
 
 class Strict(Generic):
     """array-api-strict: NumPy behind a wall. Its arrays' memory is NumPy's, so views can be told."""
+
+    def device_of(self, array: Any) -> device.Device:
+        """Its devices are ``strict``, ``strict:1`` and ``strict:2``."""
+        number = str(array.device).strip("')").rpartition("device")[2]
+        return device.Device(self.name, int(number) if number.isdigit() else None)
+
+    def placed(self, array: Any, where: Any) -> Any:
+        number = None if where is None else device.Device(where).index
+        if number is None:
+            return array
+        try:
+            return array.to_device(self.library.Device(f"device{number}"))
+        except ValueError:
+            raise DeviceError(
+                f"device {where} is not known: array-api-strict has strict, strict:1 and strict:2"
+            ) from None
 
     def storage(self, array: Any) -> Any:
         base = array._array.base
@@ -135,7 +157,7 @@ class Strict(Generic):
         array._array[parts] = getattr(value, "_array", value)
 
     def to_numpy(self, array: Any) -> Any:
-        return np.asarray(array)
+        return array._array
 
 
 def load_strict() -> None:

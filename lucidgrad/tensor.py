@@ -439,7 +439,8 @@ def _raw_key(key: Any, array: Any) -> Any:
     if isinstance(key, (bool, list)) or type(key) in device.by_array:
         if isinstance(key, list):
             key = [k.tolist() if isinstance(k, Tensor) else k for k in key]
-        made = device.by_array[type(array)].asarray(key, copy=True)  # the key may be changed before backward
+        backend = device.by_array[type(array)]
+        made = backend.asarray(key, where=backend.device_of(array), copy=True)  # the key may change before backward
         return made if made.size or str(made.dtype) == "bool" else made.astype("int64")
     if hasattr(key, "__index__"):
         return key.__index__()

@@ -98,3 +98,8 @@ def on_matrices(name: str) -> Any:
         return call(*values, **keywords)
 
     return batch
+
+
+def beside(x: Any) -> dict[str, Any]:
+    """The keyword that makes a new array on the device of another, in programs: there arrays are raw."""
+    return {"device": x.device} if hasattr(x, "device") else {}

@@ -8,7 +8,7 @@ from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.primitive import LINEAR, primitive
 
-from .axes import axis_of, inverse, product
+from .axes import axis_of, beside, inverse, product
 from .keys import filled, flat_index, front, parts_of, placement, plan_of
 from .shape import broadcast_shapes, broadcast_to, reshape
 from .taking import (
@@ -95,7 +95,7 @@ def put_add(xp: Any, g: Any, /, key: Any, shape: Any) -> Any:
     g = xp.reshape(g, shape=plan.region)
     if plan.whole and plan.axes:
         return g
-    y = xp.zeros(tuple(shape), dtype=g.dtype)
+    y = xp.zeros(tuple(shape), dtype=g.dtype, **beside(g))
     y[plan.slices or ...] = g
     return y
 

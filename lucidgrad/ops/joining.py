@@ -8,7 +8,7 @@ from lucidgrad.core import device
 from lucidgrad.core.batching import Batched, run, spread
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 
-from .axes import axis_of, product, sizes_of
+from .axes import axis_of, beside, product, sizes_of
 from .indexing import put_add, take
 from .shape import atleast_1d, atleast_2d, atleast_3d, broadcast_to, expand_dims, reshape
 
@@ -311,7 +311,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     if tuple(repeats.shape) != (n,):
         raise ValueError(f"repeat: given repeats of shape {tuple(repeats.shape)}, expected {(n,)}")
     xp = device.backend_of(repeats).xp
-    return take(x, xp.repeat(xp.arange(n), repeats), axis=axis)
+    return take(x, xp.repeat(xp.arange(n, **beside(repeats)), repeats), axis=axis)
 
 
 def _home(x: Any) -> Any:

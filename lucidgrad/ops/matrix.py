@@ -7,7 +7,7 @@ from typing import Any
 from lucidgrad.core.batching import align, run
 from lucidgrad.core.primitive import MATRIX, joint, primitive
 
-from .axes import need_matrix, on_matrices
+from .axes import beside, need_matrix, on_matrices
 from .diagonals import diagonal, diagonal_put
 from .elementwise import ones_like
 from .linalg import matmul
@@ -115,7 +115,7 @@ def solve_triangular(xp: Any, x1: Any, x2: Any, /, *, upper: bool) -> Any:
     x1 = _triangle(xp, x1, upper)
     zero = xp.linalg.diagonal(x1) == 0
     lost = xp.expand_dims(xp.any(zero, axis=-1, keepdims=True), axis=-1)
-    y = xp.linalg.solve(xp.where(lost, xp.eye(x1.shape[-1], dtype=x1.dtype), x1), x2)
+    y = xp.linalg.solve(xp.where(lost, xp.eye(x1.shape[-1], dtype=x1.dtype, **beside(x1)), x1), x2)
     return xp.where(lost, xp.full_like(y, NAN), y)
 
 
@@ -172,7 +172,7 @@ def cofactor(xp: Any, x: Any, /) -> Any:
     u, s, vh = xp.linalg.svd(x)
     n = x.shape[-1]
     spread = xp.broadcast_to(xp.expand_dims(s, axis=-2), shape=(*s.shape, n))
-    others = xp.where(xp.eye(n, dtype=xp.bool), xp.ones_like(spread), spread)
+    others = xp.where(xp.eye(n, dtype=xp.bool, **beside(x)), xp.ones_like(spread), spread)
     products = xp.expand_dims(xp.prod(others, axis=-1), axis=-2)
     phase = xp.linalg.det(u) * xp.linalg.det(vh)
     if is_complex(x.dtype):

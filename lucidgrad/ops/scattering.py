@@ -8,7 +8,7 @@ from lucidgrad.core.batching import spread
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import REDUCTION, primitive
 
-from .axes import axis_of, product
+from .axes import axis_of, beside, product
 from .indexing import _check_scatter, put_add, scatter_add
 from .scan import inexact
 from .taking import last_put, put_along_axis_add, take, take_along_axis
@@ -162,7 +162,7 @@ def extreme_put(xp: Any, x: Any, src: Any, i: Any, /, *, axis: int, largest: boo
     if not i.shape[axis]:
         return +x
     size = x.shape[axis]
-    places = xp.reshape(xp.arange(size, dtype=i.dtype), shape=(size, *(1,) * (i.ndim - axis - 1)))
+    places = xp.reshape(xp.arange(size, dtype=i.dtype, **beside(i)), shape=(size, *(1,) * (i.ndim - axis - 1)))
     here = xp.expand_dims(xp.where(i < 0, i + size, i), axis=axis + 1) == places
     pairs = xp.where(here, xp.expand_dims(src, axis=axis + 1), xp.expand_dims(x, axis=axis))
     y = (xp.max if largest else xp.min)(pairs, axis=axis)

@@ -9,7 +9,7 @@ from typing import Any
 from lucidgrad.core.batching import run, spread
 from lucidgrad.core.primitive import LINEAR, primitive
 
-from .axes import axis_of, product
+from .axes import axis_of, beside, product
 
 
 # -- take and take_put ---------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def put_along_axis_add(xp: Any, g: Any, i: Any, /, *, axis: int, size: int) -> A
 def _hits(xp: Any, i: Any, axis: int, size: int) -> Any:
     """Where each index points, as truth values along a new axis after its own."""
     i = xp.expand_dims(xp.where(i < 0, i + size, i), axis=axis + 1)
-    return i == xp.reshape(xp.arange(size, dtype=i.dtype), shape=(size, *(1,) * (i.ndim - axis - 2)))
+    return i == xp.reshape(xp.arange(size, dtype=i.dtype, **beside(i)), shape=(size, *(1,) * (i.ndim - axis - 2)))
 
 
 def _last_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
@@ -203,6 +203,6 @@ def last_put(xp: Any, i: Any, /, *, axis: int, size: int) -> Any:
     at = _hits(xp, i, axis, size)
     count = i.shape[axis]
     if count == 0:
-        return xp.zeros((*i.shape[:axis], size, *i.shape[axis + 1 :]), dtype=xp.int64) - 1
-    positions = xp.reshape(xp.arange(count, dtype=xp.int64), shape=(count, 1, *(1,) * (i.ndim - axis - 1)))
+        return xp.zeros((*i.shape[:axis], size, *i.shape[axis + 1 :]), dtype=xp.int64, **beside(i)) - 1
+    positions = xp.reshape(xp.arange(count, dtype=xp.int64, **beside(i)), shape=(count, 1, *(1,) * (i.ndim - axis - 1)))
     return xp.max(xp.where(at, positions, -xp.ones_like(positions)), axis=axis)
