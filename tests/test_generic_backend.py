@@ -169,10 +169,12 @@ def test_random_numbers_and_printing():
 @pytest.fixture
 def torch_device():
     torch = pytest.importorskip("torch")
-    backend = Generic.of("torchlike", torch.zeros(1))
+    backend, before = Generic.of("torchlike", torch.zeros(1)), device.by_array.get(torch.Tensor)
     device.register(backend)
     yield backend.name
     del device._by_name[backend.name], device.by_array[torch.Tensor]
+    if before is not None:
+        device.register(before)
 
 
 def test_another_library_by_its_namespace(torch_device):
