@@ -138,10 +138,10 @@ def test_cond(p):
 @pytest.mark.parametrize(("first", "second"), [((3, 2), (3,)), ((3, 2), (3, 2)), ((2, 3), (2,)), ((2, 2), (2, 1))])
 def test_lstsq(first, second):
     for complex in (False, True):
-        a, b = numbers(*first, complex=complex), numbers(*second, complex=complex)
+        a, b = numbers(*first, complex=complex) + 3 * np.eye(*first), numbers(*second, complex=complex)
         for found, expected in zip(linalg.lstsq(lg.tensor(a), lg.tensor(b)), np.linalg.lstsq(a, b)):
             close(found, expected)
-    a, b = numbers(*first), numbers(*second)
+    a, b = numbers(*first) + 3 * np.eye(*first), numbers(*second)
     check_orders(lambda a, b: linalg.lstsq(a, b).solution, a, b)
     if first[0] > first[1]:
         check_orders(lambda a, b: linalg.lstsq(a, b).residuals, a, b)
