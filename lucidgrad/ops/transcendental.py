@@ -178,15 +178,14 @@ def xlogy(xp: Any, x1: Any, x2: Any, /) -> Any:
 def _pow_base(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
     if isinstance(x2, (int, float)):  # constant exponents: cheap, and right at zero
         if x2 == 2:
-            return g * (x1 + x1)
+            return xp.scale(g, x1 + x1)
         if x2 == 1:
             return g
         if x2 == 0:
             return xp.zeros_like(g)
         if x2 == -1:
             return -xp.unscale(g, x1 * x1)
-        slope = x1 ** (x2 - 1) * float(x2)
-        return g * slope if x2 > 1 else xp.scale(g, slope)
+        return xp.scale(g, x1 ** (x2 - 1) * float(x2))
     if isinstance(x2, complex):
         return xp.scale(g, x1 ** (x2 - 1) * x2)
     return xp.scale(g, xp.scale(x2, x1 ** (x2 - 1)))

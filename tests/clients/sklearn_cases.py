@@ -78,6 +78,7 @@ _CASES = {
     "train_test_split": (lambda x: selection.train_test_split(x * x, random_state=0)[0], X),
 }
 _MUTATES = {
+    "StandardScaler": (fitted("StandardScaler"), X),
     "Normalizer": (fitted("Normalizer"), X),
     "Normalizer('l1')": (fitted("Normalizer", "l1"), X),
     "Normalizer('max')": (fitted("Normalizer", "max"), X),
