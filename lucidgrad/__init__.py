@@ -286,7 +286,7 @@ from .ops.statistics import (
 from .ops.taking import take, take_along_axis
 from .tensor import Tensor  # isort: split
 
-from . import autograd, fft, linalg
+from . import autograd
 from .config import __version__, show_config
 from .creation import (
     arange,
@@ -336,6 +336,8 @@ _tape_namespace.public = _sys.modules[__name__]
 
 #: Names that few programs need and that take a while to import: loaded when first asked for.
 _LATER = {
+    "fft": ".fft",
+    "linalg": ".linalg",
     "special": ".special",
     "digamma": ".ops.gamma",
     "i0": ".ops.bessel",
@@ -344,7 +346,7 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import special
+    from . import fft, linalg, special
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma
 
@@ -353,7 +355,7 @@ def __getattr__(name: str) -> _Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _importlib.import_module(_LATER[name], __name__)
-    found = globals()[name] = module if name == "special" else getattr(module, name)
+    found = globals()[name] = module if _LATER[name] == f".{name}" else getattr(module, name)
     return found
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+import lucidgrad.fft
+import lucidgrad.linalg
 import lucidgrad.special  # noqa: F401  its primitives are loaded on demand
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive
 
