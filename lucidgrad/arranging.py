@@ -105,6 +105,7 @@ class Arranging:
     mm = linalg.matmul
     dot = linalg.dot
     outer = linalg.outer
+    addmm, baddbmm, bmm, kron, mv, vdot = linalg.addmm, linalg.baddbmm, linalg.bmm, linalg.kron, linalg.mv, linalg.vdot
 
     def contiguous(self) -> Any:
         """This tensor: every back end takes strided arrays."""

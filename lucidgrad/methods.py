@@ -240,6 +240,8 @@ class Methods:
         order = sorting.argsort(self, axis=_axis(dim, axis), descending=descending)
         return ValuesAndIndices(taking.take_along_axis(self, order, axis=_axis(dim, axis)), order)
 
+    cummax, cummin, logcumsumexp = scan.cummax, scan.cummin, scan.logcumsumexp
+    nan_to_num = elementwise.nan_to_num
     argsort = sorting.argsort
     topk = sorting.topk
 

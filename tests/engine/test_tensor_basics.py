@@ -484,3 +484,15 @@ def test_repr():
     assert len(repr(lg.zeros(100_000))) < 1000
     assert "(0, 3)" in repr(lg.ones(0, 3))
     assert str(leaf(1.0)) == repr(leaf(1.0))
+
+
+def test_methods_of_scans_and_products():
+    x = lg.tensor([[1.0, 3.0], [2.0, 0.0]])
+    values, indices = x.cummax(0)
+    assert (values.tolist(), indices.tolist()) == ([[1.0, 3.0], [2.0, 3.0]], [[0, 0], [1, 0]])
+    close(x.logcumsumexp(1)[:, 0], [1.0, 2.0])
+    close(x.addmm(x, x), [[8.0, 6.0], [4.0, 6.0]])
+    close(x[None].bmm(x[None])[0], [[7.0, 3.0], [2.0, 6.0]])
+    close(x.mv(x[0]), [10.0, 2.0])
+    assert x.kron(x).shape == (4, 4)
+    close((x / 0).nan_to_num(posinf=9.0)[0], [9.0, 9.0])
