@@ -11,7 +11,7 @@ from .axes import axis_of, product
 from .elementwise import clip as clamp
 from .scan import inexact, is_complex, part, torch_spelled
 from .shape import broadcast_shapes
-from .transcendental import filled
+from .transcendental import _LN2, filled, share
 
 #: PyTorch's short names.
 eq, ne, lt, le = comparison.equal, comparison.not_equal, comparison.less, comparison.less_equal
@@ -26,13 +26,9 @@ _LOG2E = 1.4426950408889634
 
 
 # -- elementwise ---------------------------------------------------------------------------------
-def _share(xp: Any, g: Any, x: Any, y: Any) -> Any:
-    return g * xp.exp2(xp.where(x == y, 0, x - y))  # never above one; equal infinities differ by zero
-
-
 @primitive(
     ELEMENTWISE,
-    vjp=(lambda xp, g, y, x1: _share(xp, g, x1, y), lambda xp, g, y, x2: _share(xp, g, x2, y)),
+    vjp=(lambda xp, g, x1, x2: share(xp, g, x1, x2, _LN2), lambda xp, g, x1, x2: share(xp, g, x2, x1, _LN2)),
     dtype="float",
 )
 def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:

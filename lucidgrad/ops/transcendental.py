@@ -122,13 +122,16 @@ def log10(xp: Any, x: Any, /) -> Any:
     return xp.log10(x)
 
 
-def _share(xp: Any, g: Any, x: Any, y: Any) -> Any:
-    return g * xp.exp(xp.where(x == y, 0, x - y))  # never above one; equal infinities differ by zero
+def share(xp: Any, g: Any, x: Any, other: Any, ln_base: float = 1.0) -> Any:
+    """The part of a cotangent of ``log(exp(x) + exp(other))`` that goes to x; equal infinities take half each."""
+    ahead = x - other
+    ahead = xp.where((x == other) & (ahead != ahead), 0, ahead)
+    return g * xp.sigmoid(ahead if ln_base == 1 else ahead * ln_base)
 
 
 @primitive(
     ELEMENTWISE,
-    vjp=(lambda xp, g, y, x1: _share(xp, g, x1, y), lambda xp, g, y, x2: _share(xp, g, x2, y)),
+    vjp=(lambda xp, g, x1, x2: share(xp, g, x1, x2), lambda xp, g, x1, x2: share(xp, g, x2, x1)),
     dtype="float",
 )
 def logaddexp(xp: Any, x1: Any, x2: Any, /) -> Any:

@@ -164,7 +164,7 @@ KINKS = [
     (lg.xlogy, [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]], [[0.0, 0.0, -INF], [0.0, 0.0, INF]]),
     # Ours alone: PyTorch has NaN here.
     (lg.hypot, [[0.0, 3.0], [0.0, 4.0]], [[0.0, 0.6], [0.0, 0.8]]),
-    (lg.logaddexp, [[-INF, INF, 0.0], [-INF, 0.0, -INF]], [[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]),
+    (lg.logaddexp, [[-INF, INF, 0.0, INF], [-INF, 0.0, -INF, INF]], [[0.5, 1.0, 1.0, 0.5], [0.5, 0.0, 0.0, 0.5]]),
 ]  # fmt: skip
 
 
