@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from lucidgrad.core.batching import run, spread
-from lucidgrad.core.dispatch import SPELLINGS
+from lucidgrad.core.dispatch import SPELLINGS, complexes, floats
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import LINEAR, REDUCTION, joint, primitive
 
@@ -42,15 +42,13 @@ def torch_spelled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 # -- dtypes, axes and parts ----------------------------------------------------------------------
-@functools.cache
 def is_complex(dtype: Any) -> bool:
-    """Whether a dtype is complex, by its name: every library has its own objects."""
-    return "complex" in str(dtype)
+    """Whether a dtype of any back end is complex."""
+    return dtype in complexes
 
 
-@functools.cache
 def _is_inexact(dtype: Any) -> bool:
-    return "float" in str(dtype) or is_complex(dtype)
+    return dtype in floats
 
 
 def inexact(x: Any) -> Any:
