@@ -9,7 +9,9 @@ from .core import device, dispatch, dtype, inplace
 from .core.box import INFERENCE, Box
 from .core.device import Device
 from .core.dispatch import box, floats, node_of
+from .core.dual import without_tangents
 from .core.engine import tape_namespace
+from .core.levels import Layer
 from .core.modes import state
 from .core.primitive import Primitive, meta_of
 from .core.tape import GraphNode, Handle, Leaf, edge_of, version
@@ -231,8 +233,8 @@ class Tensor(Box, Operators, Methods, Arranging):
         return node.extras.add("accumulated", hook)
 
     def detach(self) -> "Tensor":
-        """The same memory, outside the graph."""
-        made = box(self.array)
+        """The same memory, outside the graph and without tangents."""
+        made = box(self.array if not isinstance(self.array, Layer) else without_tangents(self.array))
         if self._alias is INFERENCE:
             made._alias = INFERENCE
         return made

@@ -3,7 +3,6 @@
 `operators` does the same for the arguments that are common, faster.
 """
 
-import operator
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -133,8 +132,9 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
     homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
     if len(homes) > 1:
         arrays = _meet(primitive, arrays)
-        homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
-    lead = homes[max(homes, key=operator.attrgetter("rank"))]
+        lead = max((a for a in arrays if type(a) in device.by_array), key=_level)  # the newest level is outermost
+    else:
+        (lead,) = homes.values()
     arrays = _promote(primitive, arrays, keywords)
     if primitive.dtype == "float" and lead.dtype in floats:
         kernel = primitive.kernel_for(type(lead), lead.dtype)
@@ -142,6 +142,10 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
         kernel = primitive.find_kernel(type(lead))
     y = kernel(*arrays, **keywords)
     return tuple(settle(part, lead) for part in y) if primitive.outputs else settle(y, lead)
+
+
+def _level(array: Any) -> int:
+    return getattr(array, "level", 0)
 
 
 def _meet(primitive: Primitive, arrays: Sequence[Any]) -> Sequence[Any]:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import device
-from .batching import sum_levels
 from .box import Box
 from .dispatch import box, complexes, place_of
+from .levels import is_swapped
 from .modes import enable_grad, state, switch
 from .primitive import registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge, touch
@@ -118,8 +118,11 @@ def _between(order: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
 def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
     """Sum over broadcast axes and batch levels, drop an imaginary part, take the input's dtype."""
     shape, dtype, levels = target
-    if levels:
-        ct = sum_levels(xp, ct, levels)
+    for level, size in levels:  # those that the input has not: one value served all examples, or had no tangent
+        if size is not None:
+            ct = xp.sum_level(ct, level=level, size=size)
+        elif is_swapped(_raw(ct), level):
+            ct = xp.tangent_part(ct, level=level)
     if ct.shape != shape:
         ct = _unbroadcast(xp, ct, shape)
     own = _raw(ct).dtype
@@ -170,12 +173,13 @@ class Walk:
 
     def run(self, seeds: Sequence[tuple[Any, Any]]) -> None:
         """Walk from the seeds, pairs of node and cotangent."""
-        before = state.enabled, state.fresh
+        before, walking = (state.enabled, state.fresh), state.walking
         for node, _ in seeds if self.uses else ():
             if node in self.uses:
                 self.uses[node] += 1
         with device.quiet():
             switch(self.create_graph, None)
+            state.walking = True
             try:
                 for node, g in seeds:
                     self.here = place_of(_raw(g))
@@ -187,6 +191,7 @@ class Walk:
                         self.arrived[node] = self._conj(g)
             finally:
                 switch(*before)
+                state.walking = walking
                 for place in self.callers.values():
                     place.enter()
 

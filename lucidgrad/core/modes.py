@@ -15,6 +15,7 @@ class _State(threading.local):
     enabled = True  # what the user asked for
     recording = True  # what follows: never in inference mode
     fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
+    walking = False  # whether a walk is under way
     copying = False  # whether nodes keep copies, so that what they keep may be overwritten
 
 

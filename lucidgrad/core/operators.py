@@ -228,20 +228,21 @@ class _Template:
 
     def _fit(self) -> list[str]:
         arrays = [f"a{i}" for i in range(len(self.xs))]
+        plain = "type(y) is not Batched and type(y) is not Dual"  # levels may differ between the inputs
         if not self.p.kind.broadcasts:
             alike = " and ".join(f"{a}.dtype is y.dtype" for a in arrays)
-            alike = f"type(y) is not Batched and {alike}" if len(arrays) > 1 else alike
+            alike = f"{plain} and {alike}" if len(arrays) > 1 else alike
         elif len(arrays) == 1:
             alike = "a0.dtype is y.dtype" if self.p.dtype == "real" else "True"
         else:
             alike = " and ".join(f"{a}.shape == y.shape and {a}.dtype is y.dtype" for a in arrays)
             if len(arrays) == 2:
-                pair = "a0.shape == a1.shape and a0.dtype is a1.dtype and type(y) is not Batched"
+                pair = f"a0.shape == a1.shape and a0.dtype is a1.dtype and {plain}"
                 if self.p.kind.name == "matrix":
                     pair = f"a0.ndim == a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
                 alike = f"type(a0) is not type(a1) or ({pair})"
             else:
-                alike = f"type(a0) is type(a1) is type(a2) and {alike} and type(y) is not Batched"
+                alike = f"type(a0) is type(a1) is type(a2) and {alike} and {plain}"
         return [f"_n.fit = None if {alike} else fits(y, {', '.join(arrays)})" if alike != "True" else "_n.fit = None"]
 
     def _save(self, rest: list[int], chosen: tuple[int, ...]) -> list[str]:
