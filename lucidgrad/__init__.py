@@ -337,6 +337,7 @@ _tape_namespace.public = _sys.modules[__name__]
 #: Names that few programs need and that take a while to import: loaded when first asked for.
 _LATER = {
     "fft": ".fft",
+    "func": ".func",
     "linalg": ".linalg",
     "special": ".special",
     "digamma": ".ops.gamma",
@@ -346,7 +347,7 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import fft, linalg, special
+    from . import fft, func, linalg, special
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma
 

@@ -255,7 +255,7 @@ def _roots(
             )
         seed = _seed(seed, meta, f"{seeds_name}[{i}]", f"{name}[{i}]", level)
         if isinstance(end, Tensor) and isinstance(end.array, Layer) and not isinstance(seed.array, Layer):
-            seed = tape_namespace.zeros_like(end.detach()) + seed  # one seed for all that stands behind the output
+            seed = tape_namespace.zeros_like(box(end.array)) + seed  # one seed for all that stands behind the output
         roots.append((node, seed))
     return roots
 

@@ -22,12 +22,12 @@ class Batched(Layer):
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any, level: int) -> None:
-        self.value, self.level = value, level
+    def __init__(self, value: Any, level: Any, outside: bool = False) -> None:
+        self.value, self.level, self.outside = value, level, outside
 
     @property
-    def front(self) -> Any:
-        return self.value
+    def parts(self) -> tuple[Any, ...]:
+        return (self.value,)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ class Batched(Layer):
         return self.value.shape[0]
 
     def map(self, function: Callable[[Any], Any]) -> "Batched":
-        return Batched(function(self.value), self.level)
+        return Batched(function(self.value), self.level, self.outside)
 
     def __repr__(self) -> str:
         return f"Batched(level={self.level}, size={self.value.shape[0]}, of={self.value!r})"
@@ -63,7 +63,8 @@ def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any
         y = shift_axis(call, values, batched, keywords)
     else:
         y = _loop(primitive, call, values, batched, keywords)
-    return tuple(Batched(part, level) for part in y) if primitive.outputs else Batched(y, level)
+    outside = any(a.outside for a, b in zip(args, batched, strict=True) if b)
+    return tuple(Batched(part, level, outside) for part in y) if primitive.outputs else Batched(y, level, outside)
 
 
 def align(values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
@@ -133,16 +134,16 @@ structural.update(("enter_level", "leave_level", "sum_level"))
 
 
 @primitive(LINEAR, vjp=lambda xp, g, *, level, size: xp.leave_level(g, level=level, size=size))
-def enter_level(xp: Any, x: Any, /, *, level: int, size: int) -> Any:
+def enter_level(xp: Any, x: Any, /, *, level: int, size: int, outside: bool = False) -> Any:
     """See the first axis of an array as a batch."""
     if not newer(x, level):
-        return Batched(x, level)
+        return Batched(x, level, outside)
     if type(x) is Batched:  # the outer batch stays first
-        x = Batched(run("moveaxis", x.value, source=1, destination=0), x.level)
-    return x.map(lambda part: namespace.enter_level(part, level=level, size=size))
+        x = x.map(lambda part: run("moveaxis", part, source=1, destination=0))
+    return x.map(lambda part: namespace.enter_level(part, level=level, size=size, outside=outside))
 
 
-@primitive(LINEAR, vjp=lambda xp, g, *, level, size: xp.enter_level(g, level=level, size=size))
+@primitive(LINEAR, vjp=lambda xp, g, *, level, size: xp.enter_level(g, level=level, size=size, outside=True))
 def leave_level(xp: Any, x: Any, /, *, level: int, size: int) -> Any:
     """The inverse of `enter_level`; what does not depend on the level is repeated."""
     if not newer(x, level):
@@ -151,7 +152,7 @@ def leave_level(xp: Any, x: Any, /, *, level: int, size: int) -> Any:
         return run("broadcast_to", x, shape=(size, *x.shape))
     y = x.map(lambda part: namespace.leave_level(part, level=level, size=size))
     if type(y) is Batched:  # the outer batch stays first
-        y = Batched(run("moveaxis", y.value, source=1, destination=0), y.level)
+        y = y.map(lambda part: run("moveaxis", part, source=1, destination=0))
     return y
 
 

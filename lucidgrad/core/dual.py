@@ -12,7 +12,7 @@ from typing import Any
 from . import device, dispatch
 from .dispatch import box, complexes, floats
 from .engine import Plan, Walk, fit, tape_namespace
-from .levels import Layer, LayerBackend, check_alive, is_swapped, namespace, newer, run, structural
+from .levels import Layer, LayerBackend, check_alive, is_outside, namespace, newer, run, structural
 from .modes import state, switch
 from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, meta_of, primitive
 from .tape import Leaf
@@ -21,25 +21,24 @@ from .tape import Leaf
 class Dual(Layer):
     """A value and its tangent; no tangent means zero.
 
-    Cotangents of dual values are dual numbers, too. If a walk began outside the level, it came in through
-    `primal_part` or `tangent_part`, and the roles are ``swapped``: the first part is the cotangent of the tangent,
-    the second that of the value. (The pairing of ``(a, b)`` with ``(p, t)`` is the dual part of their product,
-    ``a·t + b·p``, so rules need not know.) Rules are linear in their cotangent, so what is computed from a swapped one
-    is swapped.
+    Cotangents of dual values are dual numbers, too. If a walk came from outside the level, it came through
+    `primal_part` or `tangent_part`, and the roles are swapped: the first part is the cotangent of the tangent, the
+    second that of the value. (The pairing of ``(a, b)`` with ``(p, t)`` is the dual part of their product,
+    ``a·t + b·p``, so rules need not know.) Rules are linear in their cotangent, so what is computed from such a one is such a one.
     """
 
-    __slots__ = ("primal", "swapped", "tangent")
+    __slots__ = ("primal", "tangent")
 
-    def __init__(self, primal: Any, tangent: Any, level: int, swapped: bool = False) -> None:
-        self.primal, self.tangent, self.level, self.swapped = primal, tangent, level, swapped
+    def __init__(self, primal: Any, tangent: Any, level: int, outside: bool = False) -> None:
+        self.primal, self.tangent, self.level, self.outside = primal, tangent, level, outside
 
     @property
-    def front(self) -> Any:
-        return self.primal
+    def parts(self) -> tuple[Any, ...]:
+        return (self.primal,) if self.tangent is None else (self.primal, self.tangent)
 
     def map(self, function: Any) -> "Dual":
         tangent = None if self.tangent is None else function(self.tangent)
-        return Dual(function(self.primal), tangent, self.level, self.swapped)
+        return Dual(function(self.primal), tangent, self.level, self.outside)
 
     def __repr__(self) -> str:
         return f"Dual(level={self.level}, {self.primal!r}, tangent={self.tangent!r})"
@@ -56,9 +55,9 @@ def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any
     ys = y if primitive.outputs else (y,)
     moves = any(t is not None for t in ts) and (primitive.jvp or primitive.joint or primitive.differentiable)
     t = jvp(primitive, namespace, y, xs, ts, keywords) if moves and any(part.dtype in floats for part in ys) else None
-    swapped = any(a.swapped for a, d in zip(args, dual, strict=True) if d)
+    outside = any(a.outside for a, d in zip(args, dual, strict=True) if d)
     parts = (t if primitive.outputs else (t,)) if t is not None else [None] * len(ys)
-    out = [Dual(a, b, level, swapped) if a.dtype in floats else a for a, b in zip(ys, parts, strict=True)]
+    out = [Dual(a, b, level, outside) if a.dtype in floats else a for a, b in zip(ys, parts, strict=True)]
     return tuple(out) if primitive.outputs else out[0]
 
 
@@ -69,22 +68,22 @@ structural.update(("make_dual", "primal_part", "tangent_part"))
 
 def _parts_from(xp: Any, g: Any, *, level: int) -> tuple[Any, Any]:
     first = xp.primal_part(g, level=level)
-    if is_swapped(_raw(g), level):
+    if is_outside(_raw(g), level):
         return xp.tangent_part(g, level=level), first
     return g, xp.make_dual(xp.zeros_like(first), first, level=level)
 
 
 @primitive(LINEAR, vjp=joint(_parts_from))
-def make_dual(xp: Any, x: Any, t: Any, /, *, level: int, swapped: bool = False) -> Any:
+def make_dual(xp: Any, x: Any, t: Any, /, *, level: int, outside: bool = False) -> Any:
     """A dual number from its value and its tangent."""
     outer = max((a for a in (x, t) if newer(a, level)), key=lambda a: a.level, default=None)
     if outer is None:
-        return Dual(x, t, level, swapped)
+        return Dual(x, t, level, outside)
     if type(outer) is Dual:
         pairs = [[_part_of(a, outer.level, name) for a in (x, t)] for name in ("primal_part", "tangent_part")]
-        return Dual(*(namespace.make_dual(*pair, level=level, swapped=swapped) for pair in pairs), outer.level)
+        return Dual(*(namespace.make_dual(*pair, level=level, outside=outside) for pair in pairs), outer.level)
     parts = [namespace.leave_level(a, level=outer.level, size=outer.spread) for a in (x, t)]
-    made = namespace.make_dual(*parts, level=level, swapped=swapped)
+    made = namespace.make_dual(*parts, level=level, outside=outside)
     return namespace.enter_level(made, level=outer.level, size=outer.spread)
 
 
@@ -98,13 +97,13 @@ def _part_of(x: Any, level: int, name: str) -> Any:
     return run("zeros_like", x.primal) if x.tangent is None else x.tangent
 
 
-@primitive(LINEAR, vjp=lambda xp, g, *, level: xp.make_dual(xp.zeros_like(g), g, level=level, swapped=True))
+@primitive(LINEAR, vjp=lambda xp, g, *, level: xp.make_dual(xp.zeros_like(g), g, level=level, outside=True))
 def primal_part(xp: Any, x: Any, /, *, level: int) -> Any:
     """The value of a dual number."""
     return _part_of(x, level, "primal_part")
 
 
-@primitive(LINEAR, vjp=lambda xp, g, *, level: xp.make_dual(g, xp.zeros_like(g), level=level, swapped=True))
+@primitive(LINEAR, vjp=lambda xp, g, *, level: xp.make_dual(g, xp.zeros_like(g), level=level, outside=True))
 def tangent_part(xp: Any, x: Any, /, *, level: int) -> Any:
     """The tangent of a dual number."""
     return _part_of(x, level, "tangent_part")

@@ -14,7 +14,7 @@ from typing import Any
 from . import device
 from .box import Box
 from .dispatch import box, complexes, place_of
-from .levels import is_swapped
+from .levels import is_outside
 from .modes import enable_grad, state, switch
 from .primitive import registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge, touch
@@ -119,10 +119,8 @@ def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
     """Sum over broadcast axes and batch levels, drop an imaginary part, take the input's dtype."""
     shape, dtype, levels = target
     for level, size in levels:  # those that the input has not: one value served all examples, or had no tangent
-        if size is not None:
-            ct = xp.sum_level(ct, level=level, size=size)
-        elif is_swapped(_raw(ct), level):
-            ct = xp.tangent_part(ct, level=level)
+        if is_outside(_raw(ct), level):
+            ct = xp.tangent_part(ct, level=level) if size is None else xp.sum_level(ct, level=level, size=size)
     if ct.shape != shape:
         ct = _unbroadcast(xp, ct, shape)
     own = _raw(ct).dtype

@@ -6,6 +6,7 @@ that made it; walks may still meet its layers afterwards, users may not.
 """
 
 import itertools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -33,19 +34,33 @@ class Level(int):
         self.ended = True
 
 
+class _Draws(threading.local):
+    """What random functions do inside the maps that are under way: (level, size, randomness), oldest first."""
+
+    maps: tuple[tuple[Level, int, str], ...] = ()
+
+
+draws = _Draws()
+
+
 class Layer:
     """An array made of arrays, at a level."""
 
-    __slots__ = ("level",)
+    __slots__ = ("level", "outside")
     __array_ufunc__ = None  # NumPy leaves operators to us
     level: Level
     spread: int | None = None  # how many values stand behind one, where it is a batch
-    swapped = False  # whether it is a cotangent of dual numbers whose roles are swapped
+    outside: bool  # whether it is a cotangent that came into the level from outside
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays it is made of."""
+        raise AssertionError  # every layer has some
 
     @property
     def front(self) -> Any:
         """The part that shows dtype and device."""
-        raise AssertionError  # every layer has one
+        return self.parts[0]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -69,7 +84,8 @@ class Layer:
     @property
     def levels(self) -> tuple[tuple[int, int | None], ...]:
         """The (level, batch size) pairs in it, outermost first; dual numbers have no size."""
-        return ((self.level, self.spread), *getattr(self.front, "levels", ()))
+        below = {pair for part in self.parts for pair in getattr(part, "levels", ())}
+        return ((self.level, self.spread), *sorted(below, reverse=True))
 
     def map(self, function: Callable[[Any], Any]) -> Any:
         """The same layer around what a function makes of its parts."""
@@ -81,11 +97,16 @@ def newer(array: Any, level: int) -> bool:
     return isinstance(array, Layer) and array.level > level
 
 
-def is_swapped(array: Any, level: int) -> bool:
-    """Whether the dual numbers of a level in an array are cotangents with swapped roles (see `dual.Dual`)."""
-    while isinstance(array, Layer) and array.level > level:
-        array = array.front
-    return isinstance(array, Layer) and array.level == level and array.swapped
+def is_outside(array: Any, level: int) -> bool:
+    """Whether an array is a cotangent that came into a level from outside: then it ends where the level ends.
+
+    A walk that began inside a level stays inside: the gradient with respect to a value that all examples share
+    is one per example, and the gradient at a value without tangent has a tangent. A walk that came from outside sums
+    over the examples, and takes the part that belongs to the value.
+    """
+    if newer(array, level):
+        return any(is_outside(part, level) for part in array.parts)
+    return isinstance(array, Layer) and array.level == level and array.outside
 
 
 def run(name: str, *arrays: Any, **keywords: Any) -> Any:
