@@ -16,23 +16,33 @@ from . import graph
 from .gradient import backward, grad
 
 if TYPE_CHECKING:
+    from . import forward_ad, functional
     from .checks import GradcheckError, gradcheck, gradgradcheck
+
+#: What programs that train seldom need: loaded when first asked for.
+_LATER = {
+    "GradcheckError": ".checks",
+    "forward_ad": ".forward_ad",
+    "functional": ".functional",
+    "gradcheck": ".checks",
+    "gradgradcheck": ".checks",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load the checks when they are first asked for: programs that train don't."""
-    if name in ("GradcheckError", "gradcheck", "gradgradcheck"):
-        checks = importlib.import_module(".checks", __name__)
-        for found in ("GradcheckError", "gradcheck", "gradgradcheck"):
-            globals()[found] = getattr(checks, found)
-        return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(_LATER[name], __name__)
+    found = globals()[name] = module if _LATER[name] == f".{name}" else getattr(module, name)
+    return found
 
 
 __all__ = [
     "GradcheckError",
     "backward",
     "enable_grad",
+    "forward_ad",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",

@@ -24,7 +24,8 @@ class Dual(Layer):
     Cotangents of dual values are dual numbers, too. If a walk came from outside the level, it came through
     `primal_part` or `tangent_part`, and the roles are swapped: the first part is the cotangent of the tangent, the
     second that of the value. (The pairing of ``(a, b)`` with ``(p, t)`` is the dual part of their product,
-    ``a·t + b·p``, so rules need not know.) Rules are linear in their cotangent, so what is computed from such a one is such a one.
+    ``a·t + b·p``, so rules need not know.) Rules are linear in their cotangent, so what is computed from such a one
+    is such a one.
     """
 
     __slots__ = ("primal", "tangent")
@@ -47,6 +48,9 @@ class Dual(Layer):
 def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Run a primitive on dual numbers: its value one level down, and the tangent by its forward rule."""
     level = max(a.level for a in args if type(a) is Dual)
+    if level.ended and level.forgets and not state.walking:
+        args = [a.primal if type(a) is Dual and a.level == level else a for a in args]
+        return dispatch.compute(primitive, args, keywords)
     check_alive(level, state.walking)
     dual = [type(a) is Dual and a.level == level for a in args]
     xs = [a.primal if d else a for a, d in zip(args, dual, strict=True)]

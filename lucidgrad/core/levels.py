@@ -21,10 +21,11 @@ class Level(int):
 
     transform: str
     ended = False
+    forgets: bool  # when it has ended, its dual numbers count as their values
 
-    def __new__(cls, transform: str) -> "Level":
+    def __new__(cls, transform: str, forgets: bool = False) -> "Level":
         made = super().__new__(cls, next(_numbers))
-        made.transform = transform
+        made.transform, made.forgets = transform, forgets
         return made
 
     def __enter__(self) -> "Level":
