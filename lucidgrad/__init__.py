@@ -336,6 +336,7 @@ _tape_namespace.public = _sys.modules[__name__]
 
 #: Names that few programs need and that take a while to import: loaded when first asked for.
 _LATER = {
+    "custom_vjp": ".autograd.function",
     "fft": ".fft",
     "func": ".func",
     "linalg": ".linalg",
@@ -348,6 +349,7 @@ _LATER = {
 
 if _TYPE_CHECKING:
     from . import fft, func, linalg, special
+    from .autograd.function import custom_vjp
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma
 

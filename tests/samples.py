@@ -204,6 +204,7 @@ LEVELS = {
     "sum_level": "sums over a level, which a plain sample does not have",
     "make_dual": "makes dual numbers instead of computing with them",
     "primal_part": "takes dual numbers apart; a plain sample has none",
+    "untraced": "its derivative raises, which tests/autograd checks",
     "tangent_part": "takes dual numbers apart; a plain sample has none",
 }
 

@@ -16,13 +16,16 @@ from . import graph
 from .gradient import backward, grad
 
 if TYPE_CHECKING:
-    from . import forward_ad, functional
+    from . import forward_ad, function, functional
     from .checks import GradcheckError, gradcheck, gradgradcheck
+    from .function import Function
 
 #: What programs that train seldom need: loaded when first asked for.
 _LATER = {
+    "Function": ".function",
     "GradcheckError": ".checks",
     "forward_ad": ".forward_ad",
+    "function": ".function",
     "functional": ".functional",
     "gradcheck": ".checks",
     "gradgradcheck": ".checks",
@@ -38,10 +41,12 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Function",
     "GradcheckError",
     "backward",
     "enable_grad",
     "forward_ad",
+    "function",
     "functional",
     "grad",
     "gradcheck",

@@ -113,6 +113,11 @@ def tangent_part(xp: Any, x: Any, /, *, level: int) -> Any:
     return _part_of(x, level, "tangent_part")
 
 
+def has_tangent(array: Any) -> bool:
+    """Whether an array carries a tangent at any level."""
+    return isinstance(array, Layer) and (type(array) is Dual or any(map(has_tangent, array.parts)))
+
+
 def without_tangents(array: Any) -> Any:
     """The value alone, at every level."""
     if not isinstance(array, Layer):
@@ -158,7 +163,7 @@ def _diagonal(
         if t is None or i not in primitive.differentiable:
             continue
         recipe = primitive.recipe((i,))
-        saved = _save(recipe.items, y, xs, keywords)
+        saved = recipe.save(y, xs, keywords, _meta)
         pulled = (recipe.joint or recipe.pulls[0][1])(xp, t, saved)
         part = pulled[i] if recipe.joint else pulled
         total = part if total is None else total + part
@@ -197,7 +202,7 @@ def _transposed(
         seeds = tuple(box(_zeros(part.array)) for part in ys)
         for seed in seeds:
             seed._node = Leaf(seed)
-        saved = _save(recipe.items, ys if primitive.outputs else ys[0], boxed, keywords)
+        saved = recipe.save(ys if primitive.outputs else ys[0], boxed, keywords, _meta)
         g = seeds if primitive.outputs else seeds[0]
         if recipe.joint is not None:
             found = recipe.joint(tape_namespace, g, saved)
@@ -233,13 +238,6 @@ def _conj(xp: Any, t: Any) -> Any:
 
 def _boxed(x: Any) -> Any:
     return box(x) if type(x) in device.by_array else x
-
-
-def _save(items: Sequence[tuple[str, Any]], y: Any, xs: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...]:
-    """What rules keep, from arrays or tensors alike."""
-    metas = {"meta": lambda at: _meta(xs[at]), "metas": lambda _: tuple(map(_meta, xs))}
-    values = {"y": lambda _: y, "x": lambda at: xs[at], "xs": lambda _: tuple(xs), "kw": keywords.__getitem__}
-    return tuple({**metas, **values}[kind](at) for kind, at in items)
 
 
 def _meta(x: Any) -> Any:

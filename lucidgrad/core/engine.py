@@ -145,7 +145,7 @@ def _unbroadcast(xp: Any, ct: Any, shape: tuple[int, ...]) -> Any:
 # -- the walk ------------------------------------------------------------------------------------
 def _namespace(gs: tuple[Any, ...]) -> Any:
     """What a rule computes with that gets several cotangents, of which some may be batched."""
-    return max((device.by_array[type(g)] for g in gs), key=operator.attrgetter("rank")).xp
+    return max((device.by_array[type(g)] for g in gs if g is not None), key=operator.attrgetter("rank")).xp
 
 
 class Walk:
@@ -286,6 +286,8 @@ class Walk:
 
     def _fill(self, fork: Fork, slots: list[Any]) -> tuple[Any, ...]:
         """Outputs that nothing depends on have zero cotangents."""
+        if not fork.recipe.fills:
+            return tuple(slots)
         zeros = device.by_array[type(_raw(next(g for g in slots if g is not None)))].zeros
         filled = [zeros(*meta) if g is None else g for g, meta in zip(slots, fork.metas, strict=True)]
         return tuple(box(g) if self.create_graph and g is not s else g for g, s in zip(filled, slots, strict=True))
