@@ -156,12 +156,17 @@ def leave_level(xp: Any, x: Any, /, *, level: int, size: int) -> Any:
     return y
 
 
-@primitive(LINEAR, vjp=lambda xp, g: g)
+def _all_alike(xp: Any, g: Any, *, level: Any, size: int) -> Any:
+    g = xp.broadcast_to(g, shape=(size, *g.shape))
+    return xp.enter_level(g, level=level, size=size, outside=True)
+
+
+@primitive(LINEAR, vjp=_all_alike)
 def sum_level(xp: Any, x: Any, /, *, level: int, size: int) -> Any:
-    """Sum over one level; a value that does not depend on the level counts ``size`` times."""
-    if not newer(x, level):
-        return run("sum", x.value, axis=0) if isinstance(x, Batched) and x.level == level else x * size
-    return x.map(lambda part: namespace.sum_level(part, level=level, size=size))
+    """Sum over one level."""
+    if newer(x, level):
+        return x.map(lambda part: namespace.sum_level(part, level=level, size=size))
+    return run("sum", x.value, axis=0)
 
 
 LayerBackend("batch", Batched, interpret)

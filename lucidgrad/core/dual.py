@@ -80,15 +80,18 @@ def _parts_from(xp: Any, g: Any, *, level: int) -> tuple[Any, Any]:
 @primitive(LINEAR, vjp=joint(_parts_from))
 def make_dual(xp: Any, x: Any, t: Any, /, *, level: int, outside: bool = False) -> Any:
     """A dual number from its value and its tangent."""
-    outer = max((a for a in (x, t) if newer(a, level)), key=lambda a: a.level, default=None)
-    if outer is None:
+    above = [a for a in (x, t) if newer(a, level)]
+    if not above:
         return Dual(x, t, level, outside)
+    outer = max(above, key=lambda a: a.level)
+    entered = any(a.outside for a in above if a.level == outer.level)
     if type(outer) is Dual:
         pairs = [[_part_of(a, outer.level, name) for a in (x, t)] for name in ("primal_part", "tangent_part")]
-        return Dual(*(namespace.make_dual(*pair, level=level, outside=outside) for pair in pairs), outer.level)
+        made = [namespace.make_dual(*pair, level=level, outside=outside) for pair in pairs]
+        return Dual(*made, outer.level, entered)
     parts = [namespace.leave_level(a, level=outer.level, size=outer.spread) for a in (x, t)]
     made = namespace.make_dual(*parts, level=level, outside=outside)
-    return namespace.enter_level(made, level=outer.level, size=outer.spread)
+    return namespace.enter_level(made, level=outer.level, size=outer.spread, outside=entered)
 
 
 def _part_of(x: Any, level: int, name: str) -> Any:
