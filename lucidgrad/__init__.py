@@ -341,6 +341,7 @@ _LATER = {
     "func": ".func",
     "linalg": ".linalg",
     "special": ".special",
+    "utils": ".utils",
     "digamma": ".ops.gamma",
     "i0": ".ops.bessel",
     "lgamma": ".ops.gamma",
@@ -348,7 +349,7 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import fft, func, linalg, special
+    from . import fft, func, linalg, special, utils
     from .autograd.function import custom_vjp
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma

@@ -71,6 +71,17 @@ def default_generator(device: Device) -> Generator:
     return _defaults[device]
 
 
+def states() -> dict[Device, Any]:
+    """The states of all default generators, to be given to `set_states`."""
+    return {device: generator.get_state() for device, generator in _defaults.items()}
+
+
+def set_states(states: dict[Device, Any]) -> None:
+    """Go on from states that `states` gave."""
+    for device, value in states.items():
+        default_generator(device).set_state(value)
+
+
 def _draw(
     how: str,
     size: tuple[Any, ...],

@@ -237,8 +237,6 @@ def record(
     made = node_type()
     made.recipe = primitive.recipe(() if primitive.variadic else wanted)
     made.saved = made.recipe.save(y, arrays, keywords)
-    if state.copying:
-        made.saved = copies(made.saved)
     inputs = tuple(node if i in wanted else None for i, node in enumerate(nodes))
     made.origin = inputs if made.recipe.only is None else inputs[made.recipe.index]
     first = y[0] if primitive.outputs else y
@@ -246,19 +244,9 @@ def record(
     place = place_of(first)
     made.extras = None if place is None and node_type is Node else Extras(place)
     made.age = next(ages)
+    if state.keeping is not None:
+        state.keeping(made)
     return made
-
-
-def copies(saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a node keeps, in memory of its own."""
-    return tuple(
-        device.by_array[type(value)].copy(value)
-        if type(value) in device.by_array
-        else copies(value)
-        if type(value) is tuple
-        else value
-        for value in saved
-    )
 
 
 def _fork(

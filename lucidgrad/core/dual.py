@@ -48,7 +48,7 @@ class Dual(Layer):
 def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Run a primitive on dual numbers: its value one level down, and the tangent by its forward rule."""
     level = max(a.level for a in args if type(a) is Dual)
-    if level.ended and level.forgets and not state.walking:
+    if level.ended and level.forgets and state.walking is None:
         args = [a.primal if type(a) is Dual and a.level == level else a for a in args]
         return dispatch.compute(primitive, args, keywords)
     check_alive(level, state.walking)

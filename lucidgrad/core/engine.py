@@ -8,7 +8,7 @@ nothing and touched nothing.
 import operator
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import device
@@ -165,6 +165,7 @@ class Walk:
         self.uses = plan.hooked_leaves()
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
+        self.at_end: list[Callable[[], Any]] = []
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
         self.origins: dict[Any, Any] = {}  # node -> the place its pending cotangent was made at
@@ -177,7 +178,7 @@ class Walk:
                 self.uses[node] += 1
         with device.quiet():
             switch(self.create_graph, None)
-            state.walking = True
+            state.walking = self
             try:
                 for node, g in seeds:
                     self.here = place_of(_raw(g))
@@ -190,6 +191,8 @@ class Walk:
             finally:
                 switch(*before)
                 state.walking = walking
+                for finish in self.at_end:
+                    finish()
                 for place in self.callers.values():
                     place.enter()
 
@@ -229,13 +232,14 @@ class Walk:
             recipe = node.recipe
             if last_write.age < node.age:  # something was written since the node was made
                 check_saved(node)
+            saved = node.saved
+            if node.extras is not None and node.extras.unpack is not None:
+                saved = node.extras.unpack(saved)
             if create_graph:
-                saved = _as_tensors(node)
-            else:
-                saved = node.saved
-                if type(g) is not array_type or array_type is tuple:
-                    array_type = type(g)
-                    xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
+                saved = _as_tensors(node, saved)
+            elif type(g) is not array_type or array_type is tuple:
+                array_type = type(g)
+                xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
             if node.extras is not None or recipe.only is None:
                 self._pull_all(node, xp, g, saved)
             else:
@@ -422,10 +426,10 @@ def _raw(g: Any) -> Any:
     return g if type(g) in device.by_array else g.array
 
 
-def _as_tensors(node: Node) -> tuple[Any, ...]:
+def _as_tensors(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a node keeps, as tensors with their history: the rule then records the next order."""
     out: list[Any] = []
-    for (kind, at), value in zip(node.recipe.items, node.saved, strict=True):
+    for (kind, at), value in zip(node.recipe.items, saved, strict=True):
         if kind == "x" and type(value) in device.by_array:
             value = box(value, node.inputs[at])
         elif kind == "y":

@@ -229,9 +229,9 @@ class LayerBackend:
         return device.by_array[type(array.front)]
 
 
-def check_alive(level: Level, walking: bool) -> None:
+def check_alive(level: Level, walking: Any) -> None:
     """Raise if a user computes with a tensor whose level has ended."""
-    if level.ended and not walking:
+    if level.ended and walking is None:
         raise RuntimeError(
             f"a tensor made inside {level.transform} was used after it had ended: "
             f"return it from the transformed function instead of storing it elsewhere"

@@ -15,8 +15,8 @@ class _State(threading.local):
     enabled = True  # what the user asked for
     recording = True  # what follows: never in inference mode
     fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
-    walking = False  # whether a walk is under way
-    copying = False  # whether nodes keep copies, so that what they keep may be overwritten
+    walking: Any = None  # the walk that is under way
+    keeping: Callable[[Any], None] | None = None  # changes what a new node keeps
 
 
 state = _State()
@@ -29,7 +29,7 @@ unusual: set[int] = set()
 def switch(enabled: bool, fresh: Alias | None) -> None:
     """Set the state of this thread."""
     state.enabled, state.recording, state.fresh = enabled, enabled and fresh is None, fresh
-    if state.recording and not state.copying:
+    if state.recording and state.keeping is None:
         unusual.discard(threading.get_ident())
     else:
         unusual.add(threading.get_ident())
@@ -200,30 +200,26 @@ class inference_mode(_Mode):
         return (False, INFERENCE) if self._mode else (True, None)
 
 
-class allow_mutation_on_saved_tensors:
-    """Values that operations inside keep for backward are copies: writing into the originals harms nothing.
+class kept_by:
+    """A context in which a function changes what new nodes keep; the innermost counts.
 
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([2.0], requires_grad=True)
-    >>> with lg.autograd.graph.allow_mutation_on_saved_tensors():
-    ...     m = x * 1
-    ...     y = m * m
-    ...     m.zero_()
-    tensor([0.], grad_fn=<OverwriteBackward>)
-    >>> y.backward()
-    >>> x.grad.tolist()
-    [4.0]
+    Parameters
+    ----------
+    keep
+        ``keep(node)`` may replace ``node.saved``; None: nodes keep what their rules need.
     """
 
-    def __enter__(self) -> None:
-        self._before = state.copying
-        self._set(True)
+    def __init__(self, keep: Callable[[Any], None] | None) -> None:
+        self._keep = keep
+        self._before: list[Any] = []
+
+    def __enter__(self) -> Any:
+        self._before.append(state.keeping)
+        self._set(self._keep)
 
     def __exit__(self, *exc: object) -> None:
-        self._set(self._before)
+        self._set(self._before.pop())
 
-    def _set(self, copying: bool) -> None:
-        state.copying = copying
+    def _set(self, keep: Callable[[Any], None] | None) -> None:
+        state.keeping = keep
         switch(state.enabled, state.fresh)

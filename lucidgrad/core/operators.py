@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
-from .dispatch import SPELLINGS, UNSET, apply, bound, box, copies, fits, floats, history, place_of, settle, track_view
+from .dispatch import SPELLINGS, UNSET, apply, bound, box, fits, floats, history, place_of, settle, track_view
 from .modes import state, unusual
 from .primitive import REQUIRED, Primitive, meta_of
 from .tape import Extras, Node, ages
@@ -212,8 +212,8 @@ class _Template:
             lines += ["    " + line for line in self._view()]
             lines += ["    return out", "_n = Node()", "_n.extras = Extras(place_of(y)) if places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["if unusual and state.copying:", "    _n.saved = copies(_n.saved)"]
-            lines += ["_n.age = next(ages)", "out._node = _n", "out._alias = None", *self._view(), "return out"]
+            lines += ["_n.age = next(ages)", "if unusual and state.keeping is not None:", "    state.keeping(_n)"]
+            lines += ["out._node = _n", "out._alias = None", *self._view(), "return out"]
         else:
             lines += [
                 "out._node = None",
@@ -302,7 +302,6 @@ _NAMES: dict[str, Any] = {
     "Node": Node,
     "ages": ages,
     "apply": apply,
-    "copies": copies,
     "fits": fits,
     "floats": floats,
     "history": history,
