@@ -6,6 +6,7 @@ from typing import Any, SupportsIndex
 
 from .arranging import Arranging
 from .core import device, dispatch, dtype, inplace
+from .core.batching import Batched
 from .core.box import INFERENCE, Box
 from .core.device import Device
 from .core.dispatch import box, floats, node_of
@@ -17,7 +18,7 @@ from .core.primitive import Primitive, meta_of
 from .core.tape import GraphNode, Handle, Leaf, edge_of, version
 from .methods import Methods
 from .operators import Operators
-from .ops.indexing import index
+from .ops.indexing import getitem, index
 from .ops.joining import unstack
 from .ops.movement import transfer
 
@@ -382,7 +383,10 @@ class Tensor(Box, Operators, Methods, Arranging):
         return bool(tape_namespace.any(tape_namespace.equal(self, value)).item())
 
     def __getitem__(self, key: Any) -> "Tensor":
-        return index(self, key=_raw_key(key, self.array))
+        raw = _raw_key(key, self.array)
+        if Batched in map(type, raw) if type(raw) is tuple else type(raw) is Batched:
+            return getitem(self, raw)
+        return index(self, key=raw)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         step: Primitive = index.primitive  # type: ignore[attr-defined]
@@ -435,7 +439,7 @@ def _raw_key(key: Any, array: Any) -> Any:
     if type(key) is tuple:
         return tuple(_raw_key(part, array) for part in key)
     if isinstance(key, Tensor):
-        if key.ndim == 0 and key.dtype != dtype.named("bool"):
+        if key.ndim == 0 and key.dtype != dtype.named("bool") and type(key.array) is not Batched:
             return key.__index__()
         return key.array
     if isinstance(key, (bool, list)) or type(key) in device.by_array:

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 _LATER = {
     "Function": ".function",
     "GradcheckError": ".checks",
+    "anomaly": ".anomaly",
+    "detect_anomaly": ".anomaly",
     "forward_ad": ".forward_ad",
     "function": ".function",
     "functional": ".functional",
     "gradcheck": ".checks",
     "gradgradcheck": ".checks",
+    "set_detect_anomaly": ".anomaly",
 }
 
 
@@ -43,7 +46,9 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Function",
     "GradcheckError",
+    "anomaly",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "forward_ad",
     "function",
@@ -56,5 +61,6 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

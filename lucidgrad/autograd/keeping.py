@@ -5,7 +5,7 @@ from typing import Any
 
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box
-from lucidgrad.core.modes import kept_by, no_grad
+from lucidgrad.core.modes import new_nodes, no_grad, plain_nodes
 from lucidgrad.core.primitive import meta_of
 from lucidgrad.tensor import Tensor
 
@@ -52,11 +52,11 @@ class Packed:
 
 def pack_kept(node: Any, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Any]) -> None:
     """Pack away what a node keeps until its backward runs."""
-    with kept_by(None), no_grad():
+    with plain_nodes(), no_grad():
         change_kept(node, lambda array: Packed(array, pack))
 
     def unpacked(saved: tuple[Any, ...]) -> tuple[Any, ...]:
-        with kept_by(None):
+        with plain_nodes():
             return tuple(_unpacked(value, unpack) for value in saved)
 
     if node.recipe.keeps_arrays:
@@ -69,7 +69,7 @@ def _unpacked(value: Any, unpack: Callable[[Any], Any]) -> Any:
     return value.unpack(unpack) if type(value) is Packed else value
 
 
-class saved_tensors_hooks(kept_by):
+class saved_tensors_hooks(new_nodes):
     """What operations inside keep for backward is handed to ``pack_hook``, and asked from ``unpack_hook`` when needed.
 
     Parameters
@@ -138,7 +138,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, lambda pair: pair[1].to(pair[0], non_blocking=pin_memory))
 
 
-class allow_mutation_on_saved_tensors(kept_by):
+class allow_mutation_on_saved_tensors(new_nodes):
     """Values that operations inside keep for backward are copies: writing into the originals harms nothing.
 
     Examples

@@ -219,6 +219,7 @@ class Walk:
     def _loop(self) -> None:
         pending, needed, hooked_leaves = self.pending, self.plan.needed, bool(self.uses)
         create_graph, free = self.create_graph, not self.retain_graph
+        observers = state.observers
         array_type: Any = None
         xp: Any = tape_namespace
         for node in self.plan.order:
@@ -240,7 +241,9 @@ class Walk:
             elif type(g) is not array_type or array_type is tuple:
                 array_type = type(g)
                 xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
-            if node.extras is not None or recipe.only is None:
+            if node.extras is not None or recipe.only is None or observers:
+                for observer in observers:
+                    observer.before(node, g)
                 self._pull_all(node, xp, g, saved)
             else:
                 ct = recipe.only(xp, g, saved)
@@ -299,7 +302,7 @@ class Walk:
     def _pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...]) -> None:
         """Run the rules of a node with several inputs, a joint rule, or hooks that see all cotangents at once."""
         recipe, needed = node.recipe, self.plan.needed
-        if recipe.joint is None and node.extras is None:
+        if recipe.joint is None and node.extras is None and not state.observers:
             for i, pull in recipe.pulls:
                 parent = node.origin[i]
                 if needed is None or parent in needed:
@@ -317,6 +320,8 @@ class Walk:
                     cts[i] = pull(xp, g, saved)
         if node.fit is not None:
             cts = [None if ct is None else fit(xp, ct, node.fit[i]) for i, ct in enumerate(cts)]
+        for observer in state.observers:
+            observer.after(node, g, cts)
         if node.extras is not None and node.extras.post:
             cts = self._posthooked(node.extras, cts, g)
         for parent, ct, go in zip(inputs, cts, goes, strict=True):

@@ -10,7 +10,7 @@ from typing import Any
 from lucidgrad import random
 from lucidgrad.autograd.keeping import change_kept, pack_kept
 from lucidgrad.core.dispatch import box
-from lucidgrad.core.modes import enable_grad, kept_by
+from lucidgrad.core.modes import enable_grad, new_nodes
 from lucidgrad.core.primitive import meta_of
 from lucidgrad.tensor import Tensor
 
@@ -76,7 +76,7 @@ class _Frame:
         try:
             if self.states is not None:
                 random.set_states(self.states)
-            with enable_grad(), kept_by(collect):
+            with enable_grad(), new_nodes(collect):
                 self.run()
         except _Done:
             pass
@@ -129,7 +129,7 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(f"checkpoint: determinism_check is {determinism_check!r}, expected 'default' or 'none'")
     frame = _Frame(lambda: function(*args, **kwargs), preserve_rng_state, determinism_check == "default", policy)
-    with kept_by(frame.drop):
+    with new_nodes(frame.drop):
         return function(*args, **kwargs)
 
 

@@ -216,7 +216,7 @@ def test_outputs_without_gradient(x, materialize):
             seen.append((a is None, c is None))
             return a * 2
 
-    a, mask, c = Some.apply(x)
+    a, mask, _c = Some.apply(x)
     assert not mask.requires_grad
     close(grad(a.sum(), x)[0], [2.0, 2.0, 2.0])
     assert seen == [(False, not materialize)]

@@ -90,7 +90,7 @@ def test_jvp_is_the_jacobian_times_the_tangent():
 
 
 def test_vjp_is_the_cotangent_times_the_jacobian():
-    y, pull = func.vjp(layer, X)
+    _y, pull = func.vjp(layer, X)
     g = lg.asarray([1.0, -2.0, 0.5], dtype=lg.float64)
     close(pull(g)[0], g @ loop_jacobian(layer, X))
     close(pull(2 * g)[0], 2 * pull(g)[0])
@@ -103,7 +103,7 @@ def test_linearize_runs_the_function_once():
         calls.append(1)
         return layer(x)
 
-    y, push = func.linearize(counted, X)
+    _y, push = func.linearize(counted, X)
     close(push(V), loop_jacobian(layer, X) @ V)
     close(push(2 * V), 2 * push(V))
     assert len(calls) == 1
@@ -175,6 +175,17 @@ def test_vmap_in_vmap():
     close(g, func.grad(lambda w: lg.sum((w @ BATCH.T) ** 2))(W))
 
 
+def test_indices_may_differ_between_examples():
+    i = lg.asarray([0, 3, 1, 1, 2])
+    pick = lambda x, i: x[i]
+    close(func.vmap(pick)(BATCH, i), lg.stack([x[k] for x, k in zip(BATCH, i.tolist(), strict=True)]))
+    pairs = lg.asarray([[0, 1], [3, 3], [1, 0], [1, 2], [2, 0]])
+    close(func.vmap(pick)(BATCH, pairs), lg.stack([x[k] for x, k in zip(BATCH, pairs, strict=True)]))
+    g = func.vmap(func.grad(lambda x, i: lg.sum(x[i] ** 2)), in_dims=(None, 0))(X, pairs)
+    close(g, lg.stack([func.grad(lambda x, k=k: lg.sum(x[k] ** 2))(X) for k in pairs]))
+    close(func.vmap(lambda i: W[:, i])(i), lg.stack([W[:, k] for k in i.tolist()]))
+
+
 @pytest.mark.parametrize("chunk_size", [1, 2, 5, 9])
 def test_chunks_change_nothing(chunk_size):
     f = lambda x: {"y": layer(x), "z": lg.sum(x)}
@@ -218,7 +229,7 @@ def test_trees_of_every_kind():
 
 
 def test_aux_comes_along():
-    g, aux = func.grad(lambda x: (energy(x), {"y": layer(x)}), has_aux=True)(X)
+    _g, aux = func.grad(lambda x: (energy(x), {"y": layer(x)}), has_aux=True)(X)
     close(aux["y"], layer(X))
     assert not aux["y"].requires_grad
     j, aux = func.jacrev(lambda x: (layer(x), x * 2), has_aux=True)(X)
