@@ -445,8 +445,8 @@ def _raw_key(key: Any, array: Any) -> Any:
     if isinstance(key, (bool, list)) or type(key) in device.by_array:
         if isinstance(key, list):
             key = [k.tolist() if isinstance(k, Tensor) else k for k in key]
-        backend = device.by_array[type(array)]
-        made = backend.asarray(key, where=backend.device_of(array), copy=True)  # the key may change before backward
+        where = device.by_array[type(array)].device_of(array)
+        made = device.backend_named(where).asarray(key, where=where, copy=True)  # the key may change before backward
         return made if made.size or str(made.dtype) == "bool" else made.astype("int64")
     if hasattr(key, "__index__"):
         return key.__index__()
