@@ -340,8 +340,10 @@ _LATER = {
     "fft": ".fft",
     "func": ".func",
     "linalg": ".linalg",
+    "profiler": ".profiler",
     "special": ".special",
     "utils": ".utils",
+    "viz": ".viz",
     "digamma": ".ops.gamma",
     "i0": ".ops.bessel",
     "lgamma": ".ops.gamma",
@@ -349,7 +351,7 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import fft, func, linalg, special, utils
+    from . import fft, func, linalg, profiler, special, utils, viz
     from .autograd.function import custom_vjp
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma

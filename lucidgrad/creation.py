@@ -6,6 +6,7 @@ from typing import Any
 from .core import device as devices, dtype as dtypes
 from .core.device import Device
 from .core.dispatch import box
+from .core.modes import leave
 from .ops.joining import stack
 from .ops.movement import clone
 from .tensor import Tensor
@@ -27,7 +28,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """
     if isinstance(data, Tensor):
         made = data.detach().to(device=device, dtype=dtype)
-        made = box(_backend(made.array).copy(made.array))
+        made = leave("tensor", data, box(_backend(made.array).copy(made.array)))
     else:
         made = box(_raw(data, dtype, device, copy=True))
     return made.requires_grad_() if requires_grad else made

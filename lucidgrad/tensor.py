@@ -13,7 +13,7 @@ from .core.dispatch import box, floats, node_of
 from .core.dual import without_tangents
 from .core.engine import tape_namespace
 from .core.levels import Layer
-from .core.modes import state
+from .core.modes import leave, state
 from .core.primitive import Primitive, meta_of
 from .core.tape import GraphNode, Handle, Leaf, edge_of, version
 from .methods import Methods
@@ -238,13 +238,13 @@ class Tensor(Box, Operators, Methods, Arranging):
         made = box(self.array if not isinstance(self.array, Layer) else without_tangents(self.array))
         if self._alias is INFERENCE:
             made._alias = INFERENCE
-        return made
+        return leave("detach", self, made)
 
     def detach_(self) -> "Tensor":
         """Leave the graph."""
         if self._alias is not None and self._alias is not INFERENCE:
             raise RuntimeError("detach_: a view can't be detached in place; use detach()")
-        self._node = None
+        leave("detach_", self, self)._node = None
         return self
 
     @property
@@ -322,7 +322,7 @@ class Tensor(Box, Operators, Methods, Arranging):
         return self._host()
 
     def _host(self) -> Any:
-        return device.by_array[type(self.array)].to_numpy(self.array)
+        return leave("host", self, device.by_array[type(self.array)].to_numpy(self.array))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         host = self.numpy()

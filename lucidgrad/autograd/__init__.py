@@ -17,8 +17,11 @@ from .gradient import backward, grad
 
 if TYPE_CHECKING:
     from . import forward_ad, function, functional
+    from .budget import memory_budget
     from .checks import GradcheckError, gradcheck, gradgradcheck
+    from .explanation import explain
     from .function import Function
+    from .provenance import explaining
 
 #: What programs that train seldom need: loaded when first asked for.
 _LATER = {
@@ -26,11 +29,14 @@ _LATER = {
     "GradcheckError": ".checks",
     "anomaly": ".anomaly",
     "detect_anomaly": ".anomaly",
+    "explain": ".explanation",
+    "explaining": ".provenance",
     "forward_ad": ".forward_ad",
     "function": ".function",
     "functional": ".functional",
     "gradcheck": ".checks",
     "gradgradcheck": ".checks",
+    "memory_budget": ".budget",
     "set_detect_anomaly": ".anomaly",
 }
 
@@ -50,6 +56,8 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "explain",
+    "explaining",
     "forward_ad",
     "function",
     "functional",
@@ -60,6 +68,7 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "memory_budget",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",

@@ -210,13 +210,16 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
     else:
         wanted = tuple(i for i in primitive.differentiable if i < len(nodes) and nodes[i] is not None)
     if primitive.outputs:
-        return _fork(primitive, y, arrays, nodes, wanted, keywords, tensor)
-    out = box(y)
-    if wanted:
-        out._node = record(primitive, y, arrays, nodes, wanted, keywords)
-        out._alias = None
-    if primitive.view and tensor is not None:
-        track_view(tensor, out, primitive, keywords)
+        out = _fork(primitive, y, arrays, nodes, wanted, keywords, tensor)
+    else:
+        out = box(y)
+        if wanted:
+            out._node = record(primitive, y, arrays, nodes, wanted, keywords)
+            out._alias = None
+        if primitive.view and tensor is not None:
+            track_view(tensor, out, primitive, keywords)
+    if unusual and state.told is not None:
+        state.told(primitive, tuple(args), out)
     return out
 
 
@@ -245,7 +248,7 @@ def record(
     made.extras = None if place is None and node_type is Node else Extras(place)
     made.age = next(ages)
     if state.keeping is not None:
-        state.keeping(made)
+        state.keeping(made, y, arrays, keywords)
     return made
 
 

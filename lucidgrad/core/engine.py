@@ -302,9 +302,10 @@ class Walk:
     def _pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...]) -> None:
         """Run the rules of a node with several inputs, a joint rule, or hooks that see all cotangents at once."""
         recipe, needed = node.recipe, self.plan.needed
-        if recipe.joint is None and node.extras is None and not state.observers:
+        if recipe.joint is None and not state.observers and (node.extras is None or not node.extras.post):
+            origin = node.origin if recipe.only is None else node.inputs
             for i, pull in recipe.pulls:
-                parent = node.origin[i]
+                parent = origin[i]
                 if needed is None or parent in needed:
                     ct = pull(xp, g, saved)
                     self.send(parent, ct if node.fit is None else fit(xp, ct, node.fit[i]))

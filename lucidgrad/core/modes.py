@@ -16,10 +16,11 @@ class _State(threading.local):
     recording = True  # what follows: never in inference mode
     fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
     walking: Any = None  # the walk that is under way
-    keep: Callable[[Any], None] | None = None  # changes what a new node keeps
+    keep: Callable[..., None] | None = None  # changes what a new node keeps
     notes: tuple[Callable[[Any], None], ...] = ()  # note something in a new node
-    keeping: Callable[[Any], None] | None = None  # both in one call
+    keeping: Callable[..., None] | None = None  # both in one call
     observers: tuple[Any, ...] = ()  # see every step of a walk
+    told: Callable[[Any, tuple[Any, ...], Any], None] | None = None  # hears of every result, on the tape or not
 
 
 state = _State()
@@ -36,6 +37,13 @@ def switch(enabled: bool, fresh: Alias | None) -> None:
         unusual.discard(threading.get_ident())
     else:
         unusual.add(threading.get_ident())
+
+
+def leave(how: str, x: Any, made: Any) -> Any:
+    """What is made of a tensor without the tape; whoever wants to know of it is told."""
+    if unusual and state.told is not None:
+        state.told(how, (x,), made)
+    return made
 
 
 def is_grad_enabled() -> bool:
@@ -209,13 +217,17 @@ class new_nodes:
     Parameters
     ----------
     keep
-        ``keep(node)`` may replace ``node.saved``; the innermost one counts.
+        ``keep(node)`` may replace ``node.saved``; the innermost one counts. With ``call`` it is
+        ``keep(node, y, arrays, keywords)``, with the call as the kernel saw it.
     note
         ``note(node)`` may store something in the node's extras; all of them are called.
     """
 
-    def __init__(self, keep: Callable[[Any], None] | None = None, note: Callable[[Any], None] | None = None, /) -> None:
-        self._keep, self._note = keep, note
+    def __init__(
+        self, keep: Callable[..., None] | None = None, note: Callable[[Any], None] | None = None, /, call: bool = False
+    ) -> None:
+        self._keep = keep if call or keep is None else lambda node, *_: keep(node)
+        self._note = note
         self._before: list[Any] = []
 
     def __enter__(self) -> Any:
@@ -226,10 +238,9 @@ class new_nodes:
     def __exit__(self, *exc: object) -> None:
         self._set(*self._before.pop())
 
-    def _set(self, keep: Callable[[Any], None] | None, notes: tuple[Callable[[Any], None], ...]) -> None:
+    def _set(self, keep: Callable[..., None] | None, notes: tuple[Callable[[Any], None], ...]) -> None:
         state.keep, state.notes = keep, notes
-        calls = [call for call in (*notes, keep) if call is not None]
-        state.keeping = calls[0] if len(calls) == 1 else _all(calls) if calls else None
+        state.keeping = _all(notes, keep) if notes or keep is not None else None
         switch(state.enabled, state.fresh)
 
 
@@ -241,9 +252,11 @@ class plain_nodes(new_nodes):
         self._set(None, ())
 
 
-def _all(calls: list[Callable[[Any], None]]) -> Callable[[Any], None]:
-    def each(node: Any) -> None:
-        for call in calls:
-            call(node)
+def _all(notes: tuple[Callable[[Any], None], ...], keep: Callable[..., None] | None) -> Callable[..., None]:
+    def each(node: Any, *call: Any) -> None:
+        for note in notes:
+            note(node)
+        if keep is not None:
+            keep(node, *call)
 
     return each

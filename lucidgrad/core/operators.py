@@ -208,20 +208,23 @@ class _Template:
             none = " and ".join(f"n{i} is None" for i in self.wanted)
             none += " or y.dtype not in floats" if "dtype" in self.p.keywords else ""  # integers are constants
             lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
-            lines += ["    out._alias = state.fresh if unusual else None"]
-            lines += ["    " + line for line in self._view()]
+            lines += ["    " + line for line in (*self._off_tape(), *self._view())]
             lines += ["    return out", "_n = Node()", "_n.extras = Extras(place_of(y)) if places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["_n.age = next(ages)", "if unusual and state.keeping is not None:", "    state.keeping(_n)"]
+            lines += ["_n.age = next(ages)", "if unusual and state.keeping is not None:"]
+            lines += [f"    state.keeping(_n, y, ({arrays},), {self.keyword_dict})"]
+            lines += ["    " + line for line in self._tell("_n")]
             lines += ["out._node = _n", "out._alias = None", *self._view(), "return out"]
         else:
-            lines += [
-                "out._node = None",
-                "out._alias = state.fresh if unusual else None",
-                *self._view(),
-                "return out",
-            ]
+            lines += ["out._node = None", *self._off_tape(), *self._view(), "return out"]
         return lines
+
+    def _off_tape(self) -> list[str]:
+        deep = ["    " + line for line in ("out._alias = state.fresh", *self._tell("out"))]
+        return ["out._alias = None", "if unusual:", *deep]
+
+    def _tell(self, made: str) -> list[str]:
+        return ["if state.told is not None:", f"    state.told(P, ({', '.join(self.xs)},), {made})"]
 
     def _view(self) -> list[str]:
         return [f"track_view({self.xs[0]}, out, P, {self.keyword_dict})"] if self.p.view else []

@@ -1,0 +1,278 @@
+"""What a walk's figures say about a gradient that is zero, not finite or huge; and what to do about it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from lucidgrad.core import device
+from lucidgrad.core.levels import Layer
+from lucidgrad.core.primitive import registry
+from lucidgrad.core.tape import Leaf
+
+from .provenance import site_of
+
+#: What to do, by cause.
+ADVICE = {
+    "amplified": "look at the values at this line: clip gradients, scale the input, or bound the slope",
+    "bad_forward": "keep the argument inside the function's domain, e.g. with clip or where before the call",
+    "bad_input": "clean the data: lg.isfinite tells which entries are NaN or infinite",
+    "cancelled": "the terms cancel: check signs, and whether the same tensor was meant twice",
+    "custom": "look at the backward of this custom function",
+    "dead_relu": "use leaky_relu, a smaller learning rate, or another initialisation",
+    "detach": "leave out the detach() (or .data), or differentiate with respect to the detached tensor",
+    "division_by_zero": "add a small number to the denominator, or mask zeros before the division",
+    "exploding": "clip gradients, normalise, or make the chain contract: many operations amplify a little each",
+    "flat": "use a smooth function instead, or a straight-through estimator (lg.custom_vjp)",
+    "freed": "call explain before backward, or backward(retain_graph=True)",
+    "hook": "look at the hooks that were registered with register_hook",
+    "host": "compute with tensors instead of .item(), .numpy(), .tolist() or float()",
+    "inference_mode": "leave the inference_mode block, and compute again",
+    "infinite_slope": "keep the argument away from the edge of the domain, e.g. lg.sqrt(x + 1e-12), or mask it before",
+    "integer": "keep the values in a floating-point dtype",
+    "never_chosen": "the condition never picks this branch: check it, or the mask",
+    "no_grad": "compute it outside the no_grad block, or inside enable_grad()",
+    "no_path": "use x in the computation of the loss; run the forward inside lg.autograd.explaining() to see more",
+    "non_leaf": "call x.retain_grad() before backward, or use lg.autograd.grad(loss, x)",
+    "not_attained": "x is never the one that is picked; use a smooth maximum (logsumexp) if all are to learn",
+    "not_differentiable": "use a differentiable function instead, or lg.custom_vjp to give it a derivative",
+    "not_selected": "the loss uses only parts of the joined tensor that do not come from x: check the index",
+    "overflow": "scale the argument down, subtract the maximum before exp (logsumexp, log_softmax), or use float64",
+    "overwritten": "the values were overwritten in place before the loss used them: write elsewhere",
+    "rebound": "differentiate with respect to the tensor that was used, and keep a name for it",
+    "requires_grad": "call x.requires_grad_() before the forward, or make x with requires_grad=True",
+    "requires_grad_late": "call x.requires_grad_() before the forward, and compute the loss again",
+    "returned_none": "let the custom function's backward return a gradient for this input",
+    "saturated": "the function is flat here in this precision: scale its argument down, or use a form with logits",
+    "saturated_clip": "all values are at or beyond the bounds: widen them, or use a smooth function",
+    "seed": "check the seed (grad_outputs)",
+    "stationary": "the slope is zero at this point: start elsewhere",
+    "times_zero": "a factor is exactly zero: check weights that were initialised with zeros, masks and scales",
+    "underflow": "the product is too small for this precision: scale the loss, or use a wider dtype",
+    "zero_rule": "look at the values that went into this operation",
+}  # fmt: skip
+
+_FAMILIES = {
+    "dead_relu": "relu",
+    "saturated_clip": "clip hardtanh hardsigmoid hardswish",
+    "saturated": "sigmoid tanh softmax log_softmax erf erfc expit softsign atan logsigmoid softplus exp exp2 expm1 "
+    "silu gelu mish elu celu selu asinh logsumexp tanhshrink",
+    "never_chosen": "where masked_fill masked_select masked_scatter",
+    "not_attained": "maximum minimum max min amax amin median topk sort kthvalue cummax cummin",
+    "flat": "floor ceil round trunc sign sgn heaviside floor_divide copysign nextafter",
+    "overwritten": "overwrite index_put index_copy index_fill scatter put",
+    "stationary": "square abs cos cosh hypot var std vector_norm norm sinc",
+    "times_zero": "multiply matmul divide outer vecdot tensordot einsum dot prod conv lerp addmm bmm remainder",
+}
+_ZERO = {op: cause for cause, ops in _FAMILIES.items() for op in ops.split()}
+_SLOPES = frozenset(
+    "sqrt rsqrt log log2 log10 log1p pow asin acos acosh atanh reciprocal divide vector_norm norm hypot std logit "
+    "xlogy erfinv entr".split()
+)
+_DIVIDES = frozenset(("divide", "reciprocal", "rsqrt", "remainder"))
+
+_WORDS = {
+    "dead_relu": "all its inputs are at or below zero",
+    "saturated_clip": "all values are at or beyond its bounds",
+    "saturated": "it is saturated: its slope is zero in this precision",
+    "never_chosen": "the condition never chooses this input where the loss looks",
+    "not_attained": "this input never holds the value that is picked",
+    "flat": "it is constant between jumps, so its derivative is zero everywhere",
+    "overwritten": "these values were overwritten in place",
+    "stationary": "its slope is zero at this point",
+    "times_zero": "the other factor is exactly zero where the loss looks",
+    "underflow": "the product is too small for this precision",
+    "not_selected": "the loss uses only parts that do not come from this input",
+    "custom": "the custom backward returned zeros",
+    "zero_rule": "its derivative is zero at these values",
+}
+
+Found = tuple[str, str, str, Any, str | None, dict[str, Any]]  # status, cause, message, where, op, counts
+
+
+def _kept(node: Any) -> list[tuple[str, Any, Any]]:
+    """What a node keeps: (kind, which input or keyword, value)."""
+    saved = node.saved
+    if node.extras is not None and node.extras.unpack is not None:
+        saved = node.extras.unpack(saved)
+    items = getattr(node.recipe, "items", ())
+    return [(kind, at, value) for (kind, at), value in zip(items, saved, strict=False)]
+
+
+def host(value: Any) -> Any:
+    """The values of an array (without tangents), or a number; None for anything else."""
+    while isinstance(value, Layer):
+        value = value.front
+    if type(value) in device.by_array:
+        return device.by_array[type(value)].to_numpy(value)
+    return value if isinstance(value, (int, float, complex)) else None
+
+
+def _any(condition: Any) -> bool:
+    return bool(condition.any() if hasattr(condition, "any") else condition)
+
+
+def _is_custom(node: Any) -> bool:
+    return registry.get(node.recipe.primitive.name) is not node.recipe.primitive
+
+
+# -- zero ----------------------------------------------------------------------------------------
+def vanished(steps: list[Any], node: Any) -> Found:
+    """Why all of a gradient is zero: who turned the last values that weren't into zeros."""
+    killers = [
+        (step, i)
+        for step in steps
+        if not step.given.all_zero
+        for parent, i, sent in step.sent
+        if sent.size and sent.all_zero
+    ]
+    if not killers:
+        if not steps or steps[0].given.all_zero:
+            return "zero", "seed", "the seed is zero", None, None, {}
+        return _cancelled(steps, node)
+    step, i = killers[0]
+    cause, step = _zero_cause(step, i, steps)
+    message = f"backward of {step.op} gives zeros only: {_WORDS[cause]}"
+    if len(killers) > 1:
+        message += f" (and {len(killers) - 1} more operations on the ways to x do the same)"
+    return "zero", cause, message, step.site, step.op, {}
+
+
+def _zero_cause(step: Any, i: int, steps: list[Any]) -> tuple[str, Any]:
+    node = step.node
+    if _is_custom(node):
+        return "custom", step
+    cause = _ZERO.get(step.op)
+    if cause == "times_zero":
+        others = [host(value) for kind, at, value in _kept(node) if kind == "x" and at != i]
+        known = [other for other in others if other is not None]
+        if known and not any(_any(other == 0) for other in known):
+            cause = "underflow"
+    if step.op == "pow":
+        exponents = [host(value) for kind, at, value in _kept(node) if kind == "x" and at == 1]
+        cause = "flat" if exponents and exponents[0] is not None and _any(exponents[0] == 0) else "stationary"
+    if step.op == "astype":
+        cause = "underflow"
+    if cause is not None:
+        return cause, step
+    if not node.recipe.keeps_arrays:  # it only moves values: who made those zero that it passes on to x?
+        for other in reversed(steps[: steps.index(step)]):
+            if any(sent.zeros > 0 for _, _, sent in other.sent) and not other.given.zeros:
+                cause = _ZERO.get(other.op, "not_selected")
+                return (cause, step) if cause == "not_selected" else (cause, other)
+        return "not_selected", step
+    return "zero_rule", step
+
+
+def _cancelled(steps: list[Any], node: Any) -> Found:
+    givers = [step for step in steps for parent, _, sent in step.sent if parent is node and not sent.all_zero]
+    if not givers:
+        zero = next((step for step in steps if step.given.all_zero), None)
+        into = zero.node if zero is not None else node
+        givers = [step for step in steps for parent, _, sent in step.sent if parent is into and not sent.all_zero]
+    names = " and ".join(sorted({step.op for step in givers})) or "several operations"
+    site = givers[0].site if givers else None
+    message = f"the gradients that arrive from {names} cancel exactly"
+    return "zero", "cancelled", message, site, givers[0].op if givers else None, {}
+
+
+# -- not finite ----------------------------------------------------------------------------------
+def not_finite(result: Any, steps: list[Any]) -> Found:
+    """Which operation's backward made the first NaN or infinity, and why."""
+    status = "nan" if result.nans else "inf"
+    if steps and steps[0].given.bad:
+        return status, "seed", "the seed is not finite", None, None, {}
+    for step in steps:
+        bad = next((sent for _, _, sent in step.sent if sent.bad), None)
+        if bad is None or step.given.bad:
+            continue
+        kind = "NaN" if bad.nans else "infinite"
+        message = (
+            f"backward of {step.op} makes {bad.bad} of {bad.size} values {kind}, "
+            f"the first that do so on the way from the loss: "
+        )
+        cause, why, site, op = _bad_cause(step, steps)
+        return status, cause, message + why, site or step.site, op, {"offending": bad.bad, "of": bad.size}
+    return status, "overflow", "the sum of the gradients that arrive is not finite", None, None, {}
+
+
+def _bad_cause(step: Any, steps: list[Any]) -> tuple[str, str, Any, str]:
+    node, op = step.node, step.op
+    kept = [(at, host(value)) for kind, at, value in _kept(node) if kind == "x"]
+    clean = not any(_bad(values) for _, values in kept)
+    if op in _DIVIDES and clean and (op != "divide" or _has(kept, 1, 0)):
+        return "division_by_zero", "it divides by zero", None, op
+    if op in _SLOPES and clean:
+        results = [(0, host(value)) for kind, _, value in _kept(node) if kind == "y"]
+        if (op == "pow" and _has(kept, 0, 0)) or (op not in ("pow", "divide") and _has(kept + results, None, 0, 1, -1)):
+            return "infinite_slope", "its slope is infinite there", None, op
+    for old in sorted((s.node for s in steps), key=lambda n: -n.age):  # oldest first: as the forward ran
+        found = _bad_kept(old)
+        if found is not None:
+            return found
+    if _is_custom(node):
+        return "custom", "it is a custom function, and what it kept is finite", None, op
+    return "overflow", "what it kept is finite, and the product is too large for this precision", None, op
+
+
+def _has(kept: list[tuple[Any, Any]], which: int | None, *edges: int) -> bool:
+    """Whether an input that is kept (or any) has one of these values."""
+    values = [v for at, v in kept if v is not None and which in (None, at)]
+    return any(_any(v == edge) for v in values for edge in edges)
+
+
+def _bad(values: Any, nan_only: bool = False) -> bool:
+    if values is None or getattr(getattr(values, "dtype", None), "kind", "f") not in "fc":
+        return False
+    return _any(values != values) or (not nan_only and _any(abs(values) == float("inf")))
+
+
+def _bad_kept(node: Any) -> tuple[str, str, Any, str] | None:
+    """Who made a value that is not finite and that a node keeps from the forward."""
+    op = node.recipe.primitive.name
+    for values, maker in _values(node):
+        if not _bad(values):
+            continue
+        kind = "NaN" if _any(values != values) else "infinite"
+        if maker is None or type(maker) is Leaf:
+            whose = "a constant" if maker is None else "a leaf tensor"
+            return "bad_input", f"{whose} that goes into {op} has {kind} values", site_of(node), op
+        maker = getattr(maker, "fork", maker)
+        name = maker.recipe.primitive.name
+        cause = "bad_forward" if kind == "NaN" else "division_by_zero" if name in _DIVIDES else "overflow"
+        return cause, f"the forward of {name} made {kind} values already", site_of(maker), name
+    return None
+
+
+def _values(node: Any) -> Iterator[tuple[Any, Any]]:
+    inputs = node.inputs
+    for kind, at, value in _kept(node):
+        if kind == "x":
+            yield host(value), inputs[at]
+        elif kind == "xs":
+            yield from ((host(part), parent) for part, parent in zip(value, inputs, strict=True))
+        elif kind in ("y", "own"):
+            for part in value if type(value) is tuple else (value,):
+                yield host(part), node
+
+
+# -- huge ----------------------------------------------------------------------------------------
+def amplified(result: Any, steps: list[Any]) -> Found:
+    """Which operation's backward makes a gradient grow most."""
+    grown = [
+        (sent.largest / step.given.largest, step, sent)
+        for step in steps
+        if step.given.largest
+        for _, _, sent in step.sent
+    ]
+    total = result.largest / (steps[0].given.largest or 1) if steps else 1.0
+    if not steps or total <= 1e3:
+        return "huge", "seed", f"the seed is as large as {result.largest:.3g}", None, None, {}
+    ratio, step, sent = max(grown, key=lambda entry: entry[0])
+    several = sum(entry[0] > 1.1 for entry in grown)
+    message = (
+        f"backward of {step.op} amplifies most: the norm grows from {step.given.norm:.3g} to {sent.norm:.3g} "
+        f"(largest element {ratio:.3g} times as large); the gradient's norm is {result.norm:.3g}"
+    )
+    if ratio < total**0.5:
+        message += f"; {several} operations amplify"
+    cause = "amplified" if ratio >= total**0.5 else "exploding"
+    return "huge", cause, message, step.site, step.op, {"before": step.given.norm, "after": sent.norm, "ratio": ratio}

@@ -1,0 +1,404 @@
+"""Drawings of the graph that gradients go through: as text and as SVG.
+
+A drawing is made in three steps: the tape becomes boxes and arrows (`_Boxes`), boxes are put together where there
+would be too many, and the rest is laid out in layers, inputs above, the loss below.
+"""
+
+import copy
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .core import device
+from .core.dispatch import node_of
+from .core.engine import Plan
+from .core.primitive import ELEMENTWISE, meta_of, registry
+from .core.tape import FREED, Leaf, Output
+from .diagram import COLOURS, Box, Layout, depths_of
+from .tensor import Tensor
+
+__all__ = ["Graph", "graph"]
+
+
+def graph(
+    loss: Tensor | Sequence[Tensor],
+    params: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] | Iterable[Tensor] | None = None,
+    *,
+    limit: int = 40,
+) -> "Graph":
+    """Draw the graph that leads to a loss (or several).
+
+    Parameters
+    ----------
+    loss
+        The results to begin with.
+    params
+        Names of tensors: a dict, pairs as ``named_parameters()`` gives them, or just tensors. Dots in names are scopes:
+        a large graph is collapsed into one box per scope.
+    limit
+        The number of boxes from which on the drawing is collapsed: by scope, then chains, then stages.
+
+    Returns
+    -------
+    Graph
+        ``text()``, ``svg()`` and ``save(path)`` show it; notebooks draw it by themselves.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> w = lg.ones(3, requires_grad=True)
+    >>> x = lg.asarray([1.0, 2.0, 3.0])
+    >>> print(lg.viz.graph((w * x).sum(), {"w": w}).text())
+    loss: sum () float32
+      multiply (3,) float32
+        w (3,) float32
+    """
+    losses = [loss] if isinstance(loss, Tensor) else list(loss)
+    for given in losses:
+        if not isinstance(given, Tensor):
+            raise TypeError(f"viz.graph: loss is a {type(given).__name__}, expected a Tensor or several")
+    if limit < 2:
+        raise ValueError(f"viz.graph: limit is {limit}, expected at least 2 boxes")
+    return Graph(losses, _names(params), limit)
+
+
+def _names(params: Any) -> dict[Any, str]:
+    """Nodes and their names."""
+    if params is None:
+        return {}
+    pairs = list(params.items()) if isinstance(params, Mapping) else list(params)
+    pairs = [(f"param{i}", p) if isinstance(p, Tensor) else p for i, p in enumerate(pairs)]
+    found = {}
+    for pair in pairs:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Tensor)):
+            raise TypeError(f"viz.graph: params has a {type(pair).__name__}, expected tensors or (name, tensor) pairs")
+        found[node_of(pair[1])] = str(pair[0])
+    found.pop(None, None)
+    return found
+
+
+# -- from the tape to boxes ----------------------------------------------------------------------
+def _words(meta: Any) -> str:
+    if meta is None:
+        return "?"
+    shape = tuple(int(n) for n in meta[0])
+    return f"{shape} {meta[1]}"
+
+
+def _input_metas(node: Any, own: Any) -> list[Any]:
+    """Shape and dtype of each input of a node, as far as they can be told from what it keeps."""
+    recipe, inputs = node.recipe, node.inputs
+    found: list[Any] = [None] * len(inputs)
+    if node.fit is not None:
+        found = [None if fit is None else fit[:2] for fit in node.fit]
+    elif recipe.primitive.kind.broadcasts and recipe.primitive.kind.name == "elementwise":
+        found = [own] * len(inputs)
+    if node.saved is FREED:
+        return found
+    for (kind, at), value in zip(recipe.items, node.saved, strict=False):
+        if kind == "meta" and value is not None:
+            found[at] = value[:2]
+        elif kind == "x" and type(value) in device.by_array:
+            found[at] = meta_of(value)[:2]
+        elif kind == "metas":
+            found = [meta[:2] for meta in value]
+        elif kind == "xs":
+            found = [meta_of(part)[:2] if type(part) in device.by_array else None for part in value]
+    return found
+
+
+def _find_metas(order: list[Any], metas: dict[Any, Any]) -> None:
+    """Shapes and dtypes of what the nodes made: their users know what went into them, or else the inputs tell."""
+    for node in order:
+        if type(node) not in (Leaf, Output):
+            for parent, meta in zip(node.inputs, _input_metas(node, metas.get(node)), strict=False):
+                if parent is not None and metas.get(parent) is None:
+                    metas[parent] = meta
+    for node in reversed(order):
+        if type(node) is Leaf:
+            metas[node] = node.meta[:2]
+        elif metas.get(node) is not None or type(node) is Output:
+            continue
+        elif node.recipe.primitive.name == "matmul":
+            one, two = _input_metas(node, None)
+            if one is not None and two is not None and len(one[0]) > 1 and len(two[0]) > 1:
+                longer = max(one[0], two[0], key=len)
+                metas[node] = (*longer[:-2], one[0][-2], two[0][-1]), one[1]
+        elif node.recipe.primitive.kind is ELEMENTWISE:
+            known: list[Any] = [metas.get(parent) for parent in node.inputs if parent is not None]
+            dtypes = [meta[1] for meta in known if meta is not None and node.recipe.primitive.dtype != "real"]
+            if node.fit is not None:
+                known = [fit for fit in node.fit if fit is not None]
+            if None not in known:
+                shapes = [tuple(meta[0]) for meta in known]
+                longest = max(map(len, shapes))
+                sides = zip(*((1,) * (longest - len(shape)) + shape for shape in shapes), strict=True)
+                metas[node] = tuple(max(side) for side in sides), max(dtypes, key=lambda d: d.itemsize, default="?")
+
+
+def _boxes(losses: Sequence[Tensor], names: dict[Any, str]) -> list[Box]:
+    """One box per operation and leaf, inputs first."""
+    roots = [(node_of(loss), loss) for loss in losses]
+    order = Plan([node for node, _ in roots if node is not None]).order
+    metas = {node: meta_of(loss.array)[:2] for node, loss in roots}
+    _find_metas(order, metas)
+    boxes: dict[Any, Box] = {}
+    unnamed = 0
+    for node in order:
+        if type(node) is Output:
+            continue
+        if type(node) is Leaf:
+            unnamed += node not in names
+            kind = "named" if node in names else "leaf"
+            boxes[node] = Box(kind, names.get(node, f"leaf {unnamed}"), [_words(node.meta)], leaves=1)
+            continue
+        name = node.recipe.primitive.name
+        outs = [ref() for ref in getattr(node, "outputs", ())]
+        title = next((names[n] + " = " for n in (node, *outs) if n in names), "") + name
+        lines = [_words(m) for m in node.metas] if hasattr(node, "metas") else [_words(metas.get(node))]
+        boxes[node] = Box(_kind(node.recipe.primitive), title, lines, [name])
+    for node, box in boxes.items():
+        box.inputs = [boxes[p.fork if type(p) is Output else p] for p in node.inputs if p is not None]
+        box.scope = names[node].rpartition(".")[0] if type(node) is Leaf and "." in names.get(node, "") else None
+    found = list(reversed(boxes.values()))
+    for i, (node, loss) in enumerate(roots):
+        end = boxes.get(getattr(node, "fork", node))
+        word = "loss" if len(roots) == 1 else f"loss {i + 1}"
+        if end is None:
+            found.append(Box("end", f"{word}: constant", [_words(meta_of(loss.array))]))
+        else:
+            end.title = f"{word}: {end.title}"
+            end.kind = "end"
+    return found
+
+
+def _kind(primitive: Any) -> str:
+    own = registry.get(primitive.name) is primitive
+    return primitive.kind.name if own and primitive.kind.name in COLOURS else "custom"
+
+
+# -- fewer boxes ---------------------------------------------------------------------------------
+def _merge(boxes: list[Box], groups: list[int], name: Any) -> list[Box]:
+    """One box per group; ``groups`` has a number per box, ``name(members)`` gives the title of several."""
+    members: dict[int, list[Box]] = {}
+    for box, group in zip(boxes, groups, strict=True):
+        members.setdefault(group, []).append(box)
+    made: dict[int, Box] = {}
+    merged = {}
+    for group, inside in members.items():
+        if len(inside) == 1:
+            merged[group] = copy.copy(inside[0])  # what is merged stays as it was
+        else:
+            ops = [op for box in inside for op in box.ops]
+            leaves = sum(box.leaves for box in inside)
+            counts = [_count(n, word) for n, word in ((len(ops), "op"), (leaves, "tensor")) if n]
+            last = inside[-1]
+            ends = [box.title.partition(":")[0] + ": " for box in inside if box.kind == "end"]
+            lines = [", ".join(counts), *([_short(ops)] if len(ops) > 1 else []), last.lines[-1]]
+            merged[group] = Box("end" if ends else "group", "".join(ends) + name(inside), lines, ops, leaves)
+            merged[group].scope = last.scope
+        made.update((id(box), merged[group]) for box in inside)
+    inputs = {
+        group: list(
+            dict.fromkeys(made[id(p)] for box in inside for p in box.inputs if made[id(p)] is not merged[group])
+        )
+        for group, inside in members.items()
+    }
+    for group, box in merged.items():
+        box.inputs = inputs[group]
+    return _ordered(list(merged.values()))
+
+
+def _ordered(boxes: list[Box]) -> list[Box]:
+    """Inputs first."""
+    done: dict[int, Box] = {}
+    for start in boxes:
+        stack = [(start, False)]
+        while stack:
+            box, ready = stack.pop()
+            if id(box) in done:
+                continue
+            if ready:
+                done[id(box)] = box
+            else:
+                stack.append((box, True))
+                stack += [(p, False) for p in reversed(box.inputs) if id(p) not in done]
+    return list(done.values())
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
+def _short(ops: list[str]) -> str:
+    """A list of operations in few words: repeated ones are counted."""
+    parts, i = [], 0
+    while i < len(ops):
+        best, period = 1, 1
+        for p in range(1, 9):
+            n = 1
+            while ops[i + n * p : i + (n + 1) * p] == ops[i : i + p]:
+                n += 1
+            if n > 1 and n * p > best * period:
+                best, period = n, p
+        words = _cut(ops[i : i + period])
+        parts.append(words if best == 1 else f"{best} x {words}" if period == 1 else f"{best} x ({words})")
+        i += best * period
+    return _cut(parts)
+
+
+def _cut(ops: list[str]) -> str:
+    return ", ".join(ops) if len(ops) <= 4 else f"{ops[0]}, {ops[1]}, ..., {ops[-1]}"
+
+
+def _scopes(boxes: list[Box]) -> dict[int, str | None]:
+    """The scope of each box: that of its own parameters, the one around those of its inputs, or the last of these.
+
+    Scopes that end in a number are layers one after the other: what joins two of them belongs to the later one.
+    """
+    uses = Counter(id(p) for box in boxes for p in box.inputs)
+    place = {id(box): n for n, box in enumerate(boxes)}
+    found: dict[int, str | None] = {}
+    for box in boxes:
+        found[id(box)] = box.scope
+        scoped = sorted((p for p in box.inputs if found[id(p)]), key=lambda p: place[id(p)])
+        own = [p for p in scoped if not p.inputs and uses[id(p)] == 1]
+        carried = [p for p in scoped if p.inputs] or scoped
+        if own or carried:
+            scope = found[id((own or carried)[-1])] or ""
+            outer, _, last = scope.rpartition(".")
+            among = {found[id(p)] for p in carried}
+            siblings = len(among) > 1 and {str(other).rpartition(".")[0] for other in among} == {outer}
+            found[id(box)] = outer if siblings and outer and not own and not last.isdigit() else scope
+    return found
+
+
+def _by_scope(boxes: list[Box], depth: int) -> list[Box]:
+    """One box per scope and visit, scopes being cut off at a depth.
+
+    Every group has a level above those of all its inputs, so that arrows never go in circles: a box whose inputs
+    are not below the group of its scope begins a new one.
+    """
+    scopes = {key: scope and ".".join(scope.split(".")[:depth]) for key, scope in _scopes(boxes).items()}
+    group: dict[int, int] = {}
+    level: dict[int, int] = {}
+    latest: dict[str, int] = {}
+    for n, box in enumerate(boxes):
+        scope = scopes[id(box)]
+        g = latest.get(scope, n) if scope and box.inputs else n
+        outside = [level[group[id(p)]] for p in box.inputs if group[id(p)] != g]
+        if g == n or max(outside, default=-1) >= level[g]:
+            g, level[n] = n, max((level[group[id(p)]] for p in box.inputs), default=-1) + 1
+            if scope and box.inputs:
+                latest[scope] = n
+        group[id(box)] = g
+    uses: dict[int, set[int]] = {}
+    for box in boxes:
+        for p in box.inputs:
+            uses.setdefault(id(p), set()).add(group[id(box)])
+    for box in boxes:  # parameters go where they are used, if that is one place of their scope
+        if not box.inputs and scopes[id(box)] and len(uses.get(id(box), ())) == 1:
+            (g,) = uses[id(box)]
+            group[id(box)] = g if scopes[id(boxes[g])] == scopes[id(box)] else group[id(box)]
+    return _merge(boxes, [group[id(box)] for box in boxes], lambda inside: _scope_title(inside, scopes))
+
+
+def _scope_title(inside: list[Box], scopes: dict[int, str | None]) -> str:
+    return next((s for s in (scopes[id(box)] for box in reversed(inside)) if s), "") or "block"
+
+
+def _by_chain(boxes: list[Box]) -> list[Box]:
+    """One box per chain: operations that hand on to one other each, with the leaves that only they use."""
+    users: dict[int, list[Box]] = {}
+    for box in boxes:
+        for p in box.inputs:
+            users.setdefault(id(p), []).append(box)
+    group = {id(box): n for n, box in enumerate(boxes)}
+    for box in boxes:
+        before = [p for p in box.inputs if p.inputs]
+        if len(before) == 1 and len(users[id(before[0])]) == 1:
+            group[id(box)] = group[id(before[0])]
+    for box in boxes:
+        if not box.inputs and len(users.get(id(box), ())) == 1 and any(p.inputs for p in users[id(box)][0].inputs):
+            group[id(box)] = group[id(users[id(box)][0])]  # what a chain begins with stays to be seen
+    return _merge(boxes, [group[id(box)] for box in boxes], lambda inside: "chain")
+
+
+def _by_stage(boxes: list[Box], limit: int) -> list[Box]:
+    """One box per stretch of depths."""
+    depths = depths_of(boxes)
+    width = -(-(max(depths.values()) + 1) // max(limit // 2, 1))
+    return _merge(boxes, [depths[id(box)] // width for box in boxes], lambda inside: "stage")
+
+
+def _collapsed(boxes: list[Box], limit: int) -> list[Box]:
+    deepest = max((box.scope.count(".") + 1 for box in boxes if box.scope), default=0)
+    original = boxes
+    for depth in range(deepest, 0, -1):
+        if len(boxes) > limit:
+            boxes = _by_scope(original, depth)
+    if len(boxes) > limit:
+        boxes = _by_chain(boxes)
+    return _by_stage(boxes, limit) if len(boxes) > limit else boxes
+
+
+# -- the drawing ---------------------------------------------------------------------------------
+class Graph:
+    """A drawing of a graph.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> w = lg.ones(3, requires_grad=True)
+    >>> drawing = lg.viz.graph(lg.exp(w).sum(), {"w": w})
+    >>> drawing.svg()[:4]
+    '<svg'
+    """
+
+    def __init__(self, losses: Sequence[Tensor], names: dict[Any, str], limit: int) -> None:
+        whole = _boxes(losses, names)
+        self.size = len(whole)  # boxes before anything was collapsed
+        self.boxes = _collapsed(whole, limit) if len(whole) > limit else _ordered(whole)
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether boxes stand for several operations."""
+        return len(self.boxes) < self.size
+
+    def __repr__(self) -> str:
+        return f"<graph with {self.size} nodes in {len(self.boxes)} boxes>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """The graph as indented text: below each box what goes into it; what was shown before is only named."""
+        uses = Counter(id(p) for box in self.boxes for p in box.inputs)
+        numbers: dict[int, int] = {}
+        lines: list[str] = []
+        stack = [(box, 0) for box in self.boxes if id(box) not in uses]
+        while stack:
+            box, depth = stack.pop()
+            indent = "  " * depth
+            if id(box) in numbers:
+                lines.append(f"{indent}[{numbers[id(box)]}] {box.title}, as above")
+                continue
+            mark = ""
+            if uses[id(box)] > 1:
+                numbers[id(box)] = len(numbers) + 1
+                mark = f"[{numbers[id(box)]}] "
+            lines.append(f"{indent}{mark}{box.label}")
+            stack += [(p, depth + 1) for p in reversed(box.inputs)]
+        return "\n".join(lines)
+
+    def svg(self) -> str:
+        """The graph as an SVG document."""
+        return Layout(self.boxes).svg()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def save(self, path: Any) -> None:
+        """Write the SVG document to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.svg())
