@@ -9,7 +9,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from .backends import cpu as _cpu  # makes the back ends known
-from .core.device import Device as device
+from .core.device import Device as device, get_default_device, set_default_device
 from .core.dtype import get_default_dtype, named as _named, set_default_dtype
 from .core.engine import tape_namespace as _tape_namespace
 from .core.errors import DeviceError, GradArgError
@@ -336,6 +336,7 @@ _tape_namespace.public = _sys.modules[__name__]
 
 #: Names that few programs need and that take a while to import: loaded when first asked for.
 _LATER = {
+    "cuda": ".cuda",
     "fft": ".fft",
     "linalg": ".linalg",
     "special": ".special",
@@ -346,7 +347,7 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import fft, linalg, special
+    from . import cuda, fft, linalg, special
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma
 

@@ -248,6 +248,9 @@ class _BatchLevel:
     def cast(self, array: Batched, dtype: Any) -> Batched:
         return Batched(self._inner(array).cast(array.value, dtype), array.level)
 
+    def at(self, array: Batched) -> Any:
+        return self._inner(array).at(array.value)
+
     def storage(self, array: Batched) -> Any:
         return self._inner(array).storage(array.value)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
-from .dispatch import compute, history, node_of, record, unwrap
+from .dispatch import compute, history, meet, node_of, record, unwrap
 from .modes import state
 from .primitive import LINEAR, Meta, Primitive, primitive
 from .tape import GraphNode, Leaf, storage, touch
@@ -116,7 +116,7 @@ def update(op: Any, x: Any, *others: Any, **keywords: Any) -> Any:
 
 def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: dict[str, Any]) -> Any:
     check_writable(x, step.name + "_", recording=True)
-    pairs = [unwrap(step, value) for value in (x, *others)]
+    pairs = [unwrap(step, value) for value in (x, *meet(step, (x, *others))[1:])]
     for i, (array, _) in enumerate(pairs):
         if array is NotImplemented:
             raise TypeError(
@@ -163,6 +163,7 @@ def _rank(dtype: Any) -> int:
 def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) -> None:
     """``x[key] = value``: the part that one step leads to is overwritten."""
     name = "__setitem__"
+    value = meet(key_step, (x, value))[1]
     array, node = unwrap(key_step, value)
     if array is NotImplemented:
         array, node = device.by_array[type(x.array)].asarray(value), None
@@ -173,14 +174,6 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
     old = node_of(x)
     if isinstance(value, Box) and type(array) is type(x.array) and backend.storage(array) is backend.storage(x.array):
         array = backend.copy(array)
-    elif (
-        type(array) in device.by_array
-        and type(array) is not type(x.array)
-        and device.by_array[type(array)] is not backend
-    ):
-        raise RuntimeError(
-            f"{name}: the value is on another device; move it with .to({str(backend.device_of(x.array))!r})"
-        )
     backend.write(x.array, keywords["key"], array)
     touch(x.array)
     if recording:
