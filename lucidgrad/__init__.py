@@ -336,10 +336,13 @@ _tape_namespace.public = _sys.modules[__name__]
 
 #: Names that few programs need and that take a while to import: loaded when first asked for.
 _LATER = {
+    "custom_vjp": ".autograd.function",
     "cuda": ".cuda",
     "fft": ".fft",
+    "func": ".func",
     "linalg": ".linalg",
     "special": ".special",
+    "utils": ".utils",
     "digamma": ".ops.gamma",
     "i0": ".ops.bessel",
     "lgamma": ".ops.gamma",
@@ -347,7 +350,8 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import cuda, fft, linalg, special
+    from . import cuda, fft, func, linalg, special, utils
+    from .autograd.function import custom_vjp
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma
 

@@ -1,11 +1,17 @@
 """Random tensors: a generator per device, seeded together by `manual_seed`."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from .core import device as devices, dtype as dtypes
+from .core.batching import enter_level
 from .core.device import Device
 from .core.dispatch import box
+from .core.levels import draws
 from .creation import _shape
+from .ops.joining import stack
+from .ops.shape import reshape
 from .tensor import Tensor
 
 __all__ = [
@@ -65,6 +71,17 @@ def default_generator(device: Device) -> Generator:
     return _defaults[device]
 
 
+def states() -> dict[Device, Any]:
+    """The states of all default generators, to be given to `set_states`."""
+    return {device: generator.get_state() for device, generator in _defaults.items()}
+
+
+def set_states(states: dict[Device, Any]) -> None:
+    """Go on from states that `states` gave."""
+    for device, value in states.items():
+        default_generator(device).set_state(value)
+
+
 def _draw(
     how: str,
     size: tuple[Any, ...],
@@ -80,8 +97,31 @@ def _draw(
         raise RuntimeError(f"{how}: the generator is on {source.device}, the tensor is wanted on {where}")
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     backend = devices.backend_named(where)
-    made: Tensor = box(backend.draw(source.source, how, _shape(size, how), dtype, *args))
+    shape = _shape(size, how)
+    if draws.maps:
+        made = _draw_in_maps(lambda extra: box(backend.draw(source.source, how, (*extra, *shape), dtype, *args)), how)
+    else:
+        made = box(backend.draw(source.source, how, shape, dtype, *args))
     return made.requires_grad_() if requires_grad else made
+
+
+def _draw_in_maps(draw: Callable[[tuple[int, ...]], Tensor], how: str) -> Tensor:
+    """Inside vmap: numbers for each example, or the same for all, as its randomness says."""
+    if any(randomness == "error" for _, _, randomness in draws.maps):
+        raise RuntimeError(
+            f"vmap: the function draws random numbers ({how}); say what is meant: randomness='different' "
+            f"for each example, or randomness='same'"
+        )
+    maps = [(level, size) for level, size, randomness in draws.maps if randomness == "different"]
+    sizes = tuple(size for _, size in maps)
+    if how in ("permutation", "multinomial") and maps:  # these are not made number by number
+        rows: Tensor = stack([draw(()) for _ in range(math.prod(sizes))])
+        made = reshape(rows, (*sizes, *rows.shape[1:]))
+    else:
+        made = draw(sizes)
+    for level, size in maps:
+        made = enter_level(made, level=level, size=size)
+    return made
 
 
 def rand(

@@ -6,16 +6,19 @@ from typing import Any, SupportsIndex
 
 from .arranging import Arranging
 from .core import device, dispatch, dtype, inplace
+from .core.batching import Batched
 from .core.box import INFERENCE, Box
 from .core.device import Device, located
 from .core.dispatch import box, floats, node_of
+from .core.dual import without_tangents
 from .core.engine import tape_namespace
+from .core.levels import Layer
 from .core.modes import state
 from .core.primitive import Primitive, meta_of
 from .core.tape import GraphNode, Handle, Leaf, edge_of, version
 from .methods import Methods
 from .operators import Operators
-from .ops.indexing import index
+from .ops.indexing import getitem, index
 from .ops.joining import unstack
 from .ops.movement import transfer
 
@@ -231,8 +234,8 @@ class Tensor(Box, Operators, Methods, Arranging):
         return node.extras.add("accumulated", hook)
 
     def detach(self) -> "Tensor":
-        """The same memory, outside the graph."""
-        made = box(self.array)
+        """The same memory, outside the graph and without tangents."""
+        made = box(self.array if not isinstance(self.array, Layer) else without_tangents(self.array))
         if self._alias is INFERENCE:
             made._alias = INFERENCE
         return made
@@ -410,7 +413,10 @@ class Tensor(Box, Operators, Methods, Arranging):
         return bool(tape_namespace.any(tape_namespace.equal(self, value)).item())
 
     def __getitem__(self, key: Any) -> "Tensor":
-        return index(self, key=_raw_key(key, self.array))
+        raw = _raw_key(key, self.array)
+        if Batched in map(type, raw) if type(raw) is tuple else type(raw) is Batched:
+            return getitem(self, raw)
+        return index(self, key=raw)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         step: Primitive = index.primitive  # type: ignore[attr-defined]
@@ -463,7 +469,7 @@ def _raw_key(key: Any, array: Any) -> Any:
     if type(key) is tuple:
         return tuple(_raw_key(part, array) for part in key)
     if isinstance(key, Tensor):
-        if key.ndim == 0 and key.dtype != dtype.named("bool"):
+        if key.ndim == 0 and key.dtype != dtype.named("bool") and type(key.array) is not Batched:
             return key.__index__()
         backend = device.by_array[type(array)]
         if key.device == "cpu" and backend.name != "cpu":
@@ -472,8 +478,8 @@ def _raw_key(key: Any, array: Any) -> Any:
     if isinstance(key, (bool, list)) or type(key) in device.by_array:
         if isinstance(key, list):
             key = [k.tolist() if isinstance(k, Tensor) else k for k in key]
-        backend = device.by_array[type(array)]
-        made = backend.asarray(key, where=backend.device_of(array), copy=True)  # the key may change before backward
+        where = device.by_array[type(array)].device_of(array)
+        made = device.backend_named(where).asarray(key, where=where, copy=True)  # the key may change before backward
         return made if made.size or str(made.dtype) == "bool" else made.astype("int64")
     if hasattr(key, "__index__"):
         return key.__index__()

@@ -205,6 +205,10 @@ LEVELS = {
     "enter_level": "makes batched arrays instead of computing with them",
     "leave_level": "the inverse of enter_level",
     "sum_level": "sums over a level, which a plain sample does not have",
+    "make_dual": "makes dual numbers instead of computing with them",
+    "primal_part": "takes dual numbers apart; a plain sample has none",
+    "untraced": "its derivative raises, which tests/autograd checks",
+    "tangent_part": "takes dual numbers apart; a plain sample has none",
 }
 
 

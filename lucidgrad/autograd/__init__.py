@@ -16,23 +16,43 @@ from . import graph
 from .gradient import backward, grad
 
 if TYPE_CHECKING:
+    from . import forward_ad, function, functional
     from .checks import GradcheckError, gradcheck, gradgradcheck
+    from .function import Function
+
+#: What programs that train seldom need: loaded when first asked for.
+_LATER = {
+    "Function": ".function",
+    "GradcheckError": ".checks",
+    "anomaly": ".anomaly",
+    "detect_anomaly": ".anomaly",
+    "forward_ad": ".forward_ad",
+    "function": ".function",
+    "functional": ".functional",
+    "gradcheck": ".checks",
+    "gradgradcheck": ".checks",
+    "set_detect_anomaly": ".anomaly",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load the checks when they are first asked for: programs that train don't."""
-    if name in ("GradcheckError", "gradcheck", "gradgradcheck"):
-        checks = importlib.import_module(".checks", __name__)
-        for found in ("GradcheckError", "gradcheck", "gradgradcheck"):
-            globals()[found] = getattr(checks, found)
-        return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(_LATER[name], __name__)
+    found = globals()[name] = module if _LATER[name] == f".{name}" else getattr(module, name)
+    return found
 
 
 __all__ = [
+    "Function",
     "GradcheckError",
+    "anomaly",
     "backward",
+    "detect_anomaly",
     "enable_grad",
+    "forward_ad",
+    "function",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
@@ -41,5 +61,6 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

@@ -3,12 +3,14 @@
 import numbers
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from lucidgrad.core import batching, device
 from lucidgrad.core.dispatch import box, complexes, floats, node_of
-from lucidgrad.core.engine import Plan, Walk, accumulate
+from lucidgrad.core.engine import Plan, Walk, accumulate, tape_namespace
 from lucidgrad.core.errors import GradArgError
+from lucidgrad.core.levels import Layer, Level
 from lucidgrad.core.modes import enable_grad, no_grad
 from lucidgrad.core.primitive import Meta, meta_of
 from lucidgrad.tensor import Tensor
@@ -95,16 +97,17 @@ def grad(
                 raise GradArgError("materialize_grads cannot be used when the given input is a GradientEdge")
     plan.check_alive()
     walk = Walk(plan, create_graph, retain)
-    walk.run(_enter(roots, level, create_graph))
     results: list[Tensor | None] = []
-    for node, start in zip(nodes, starts, strict=True):
-        g = walk.arrived.get(node)
-        if g is not None:
-            results.append(_leave(g, level, create_graph))
-        elif materialize_grads and isinstance(start, Tensor):
-            results.append(_zeros(start, create_graph))
-        else:
-            results.append(None)
+    with Level("grad with is_grads_batched=True") if level else nullcontext(0) as level.number:
+        walk.run(_enter(roots, level, create_graph))
+        for node, start in zip(nodes, starts, strict=True):
+            g = walk.arrived.get(node)
+            if g is not None:
+                results.append(_leave(g, level, create_graph))
+            elif materialize_grads and isinstance(start, Tensor):
+                results.append(_zeros(start, create_graph))
+            else:
+                results.append(None)
     return tuple(results)
 
 
@@ -174,11 +177,12 @@ class _Level:
     """The batch level of a call with batched seeds."""
 
     def __init__(self, batched: bool) -> None:
-        self.number = next(batching.levels) if batched else 0
+        self.batched = batched
+        self.number = 0  # given when the walk begins
         self.size = 0  # not known before the first seed
 
     def __bool__(self) -> bool:
-        return self.number > 0
+        return self.batched
 
 
 def _sequence(given: Any, name: str) -> list[Any]:
@@ -249,7 +253,10 @@ def _roots(
                 f"element {i} of tensors does not require grad and does not have a grad_fn: {name}[{i}] does not "
                 f"depend on a tensor with requires_grad=True, or was computed under no_grad()"
             )
-        roots.append((node, _seed(seed, meta, f"{seeds_name}[{i}]", f"{name}[{i}]", level)))
+        seed = _seed(seed, meta, f"{seeds_name}[{i}]", f"{name}[{i}]", level)
+        if isinstance(end, Tensor) and isinstance(end.array, Layer) and not isinstance(seed.array, Layer):
+            seed = tape_namespace.zeros_like(box(end.array)) + seed  # one seed for all that stands behind the output
+        roots.append((node, seed))
     return roots
 
 

@@ -3,12 +3,29 @@
 from typing import Any, NamedTuple
 
 from lucidgrad.core.dispatch import node_of
-from lucidgrad.core.modes import allow_mutation_on_saved_tensors
 from lucidgrad.core.primitive import Meta
 from lucidgrad.core.tape import GraphNode as Node, edge_of, node_of_edge, touch
 from lucidgrad.tensor import Tensor
 
-__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "get_gradient_edge", "increment_version"]
+from .keeping import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
+from .multigrad import register_multi_grad_hook
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
 class GradientEdge(NamedTuple):

@@ -3,7 +3,6 @@
 `operators` does the same for the arguments that are common, faster.
 """
 
-import operator
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -142,8 +141,9 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
     homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
     if len(homes) > 1:
         arrays = meet(primitive, arrays)
-        homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
-    lead = homes[max(homes, key=operator.attrgetter("rank"))]
+        lead = max((a for a in arrays if type(a) in device.by_array), key=_level)  # the newest level is outermost
+    else:
+        (lead,) = homes.values()
     arrays = _promote(primitive, arrays, keywords)
     if primitive.dtype == "float" and lead.dtype in floats:
         kernel = primitive.kernel_for(type(lead), lead.dtype)
@@ -151,6 +151,10 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
         kernel = primitive.find_kernel(type(lead))
     y = kernel(*arrays, **keywords)
     return tuple(settle(part, lead) for part in y) if primitive.outputs else settle(y, lead)
+
+
+def _level(array: Any) -> int:
+    return getattr(array, "level", 0)
 
 
 def meet(primitive: Primitive, values: Sequence[Any]) -> Sequence[Any]:
@@ -249,27 +253,15 @@ def record(
     made = node_type()
     made.recipe = primitive.recipe(() if primitive.variadic else wanted)
     made.saved = made.recipe.save(y, arrays, keywords)
-    if state.copying:
-        made.saved = copies(made.saved)
     inputs = tuple(node if i in wanted else None for i, node in enumerate(nodes))
     made.origin = inputs if made.recipe.only is None else inputs[made.recipe.index]
     first = y[0] if primitive.outputs else y
     made.fit = fits(first, *arrays)
     made.extras = extras_of(first, *arrays) or (None if node_type is Node else Extras())
     made.age = next(ages)
+    if state.keeping is not None:
+        state.keeping(made)
     return made
-
-
-def copies(saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a node keeps, in memory of its own."""
-    return tuple(
-        device.by_array[type(value)].copy(value)
-        if type(value) in device.by_array
-        else copies(value)
-        if type(value) is tuple
-        else value
-        for value in saved
-    )
 
 
 def _fork(

@@ -1,21 +1,142 @@
-"""The forward rule of one primitive: how a tangent of its inputs becomes a tangent of its output.
+"""Forward mode: dual numbers as a level, and the forward rule of one primitive.
 
-A primitive's own rule is used where it declares one. Otherwise elementwise primitives reuse their VJP
-rules (their Jacobian is diagonal, so it is its own transpose), linear ones apply themselves to the
-tangents, and all others transpose their VJP: it is linear in its seed, and the tape differentiates it.
+A `Dual` array carries a tangent beside its value; every primitive maps both. A primitive's own forward rule is used
+where it declares one. Otherwise elementwise primitives reuse their VJP rules (their Jacobian is diagonal, so it is its
+own transpose), linear ones apply themselves to the tangents, and all others transpose their VJP: it is linear in its
+seed, and the tape differentiates it.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from . import device
-from .dispatch import box, complexes
+from . import device, dispatch
+from .dispatch import box, complexes, floats
 from .engine import Plan, Walk, fit, tape_namespace
+from .levels import Layer, LayerBackend, check_alive, is_outside, namespace, newer, run, structural
 from .modes import state, switch
-from .primitive import ELEMENTWISE, LINEAR, Primitive, meta_of
+from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, meta_of, primitive
 from .tape import Leaf
 
 
+class Dual(Layer):
+    """A value and its tangent; no tangent means zero.
+
+    Cotangents of dual values are dual numbers, too. If a walk came from outside the level, it came through
+    `primal_part` or `tangent_part`, and the roles are swapped: the first part is the cotangent of the tangent, the
+    second that of the value. (The pairing of ``(a, b)`` with ``(p, t)`` is the dual part of their product,
+    ``a·t + b·p``, so rules need not know.) Rules are linear in their cotangent, so what is computed from such a one
+    is such a one.
+    """
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, primal: Any, tangent: Any, level: int, outside: bool = False) -> None:
+        self.primal, self.tangent, self.level, self.outside = primal, tangent, level, outside
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return (self.primal,) if self.tangent is None else (self.primal, self.tangent)
+
+    def map(self, function: Any) -> "Dual":
+        tangent = None if self.tangent is None else function(self.tangent)
+        return Dual(function(self.primal), tangent, self.level, self.outside)
+
+    def __repr__(self) -> str:
+        return f"Dual(level={self.level}, {self.primal!r}, tangent={self.tangent!r})"
+
+
+def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Run a primitive on dual numbers: its value one level down, and the tangent by its forward rule."""
+    level = max(a.level for a in args if type(a) is Dual)
+    if level.ended and level.forgets and state.walking is None:
+        args = [a.primal if type(a) is Dual and a.level == level else a for a in args]
+        return dispatch.compute(primitive, args, keywords)
+    check_alive(level, state.walking)
+    dual = [type(a) is Dual and a.level == level for a in args]
+    xs = [a.primal if d else a for a, d in zip(args, dual, strict=True)]
+    ts = [a.tangent if d else None for a, d in zip(args, dual, strict=True)]
+    y = dispatch.compute(primitive, xs, keywords)
+    ys = y if primitive.outputs else (y,)
+    moves = any(t is not None for t in ts) and (primitive.jvp or primitive.joint or primitive.differentiable)
+    t = jvp(primitive, namespace, y, xs, ts, keywords) if moves and any(part.dtype in floats for part in ys) else None
+    outside = any(a.outside for a, d in zip(args, dual, strict=True) if d)
+    parts = (t if primitive.outputs else (t,)) if t is not None else [None] * len(ys)
+    out = [Dual(a, b, level, outside) if a.dtype in floats else a for a, b in zip(ys, parts, strict=True)]
+    return tuple(out) if primitive.outputs else out[0]
+
+
+# Primitives that put dual numbers together and take them apart, so that the tape can record it. Newer levels are
+# outside of theirs: they are looked through.
+structural.update(("make_dual", "primal_part", "tangent_part"))
+
+
+def _parts_from(xp: Any, g: Any, *, level: int) -> tuple[Any, Any]:
+    first = xp.primal_part(g, level=level)
+    if is_outside(_raw(g), level):
+        return xp.tangent_part(g, level=level), first
+    return g, xp.make_dual(xp.zeros_like(first), first, level=level)
+
+
+@primitive(LINEAR, vjp=joint(_parts_from))
+def make_dual(xp: Any, x: Any, t: Any, /, *, level: int, outside: bool = False) -> Any:
+    """A dual number from its value and its tangent."""
+    above = [a for a in (x, t) if newer(a, level)]
+    if not above:
+        return Dual(x, t, level, outside)
+    outer = max(above, key=lambda a: a.level)
+    entered = any(a.outside for a in above if a.level == outer.level)
+    if type(outer) is Dual:
+        pairs = [[_part_of(a, outer.level, name) for a in (x, t)] for name in ("primal_part", "tangent_part")]
+        made = [namespace.make_dual(*pair, level=level, outside=outside) for pair in pairs]
+        return Dual(*made, outer.level, entered)
+    parts = [namespace.leave_level(a, level=outer.level, size=outer.spread) for a in (x, t)]
+    made = namespace.make_dual(*parts, level=level, outside=outside)
+    return namespace.enter_level(made, level=outer.level, size=outer.spread, outside=entered)
+
+
+def _part_of(x: Any, level: int, name: str) -> Any:
+    if newer(x, level):
+        return x.map(lambda part: _part_of(part, level, name))
+    if type(x) is not Dual or x.level != level:
+        return x if name == "primal_part" else run("zeros_like", x)
+    if name == "primal_part":
+        return x.primal
+    return run("zeros_like", x.primal) if x.tangent is None else x.tangent
+
+
+@primitive(LINEAR, vjp=lambda xp, g, *, level: xp.make_dual(xp.zeros_like(g), g, level=level, outside=True))
+def primal_part(xp: Any, x: Any, /, *, level: int) -> Any:
+    """The value of a dual number."""
+    return _part_of(x, level, "primal_part")
+
+
+@primitive(LINEAR, vjp=lambda xp, g, *, level: xp.make_dual(g, xp.zeros_like(g), level=level, outside=True))
+def tangent_part(xp: Any, x: Any, /, *, level: int) -> Any:
+    """The tangent of a dual number."""
+    return _part_of(x, level, "tangent_part")
+
+
+def has_tangent(array: Any) -> bool:
+    """Whether an array carries a tangent at any level."""
+    return isinstance(array, Layer) and (type(array) is Dual or any(map(has_tangent, array.parts)))
+
+
+def without_tangents(array: Any) -> Any:
+    """The value alone, at every level."""
+    if not isinstance(array, Layer):
+        return array
+    return without_tangents(array.primal) if type(array) is Dual else array.map(without_tangents)
+
+
+LayerBackend("dual", Dual, interpret)
+dispatch.bind(Dual=Dual)
+
+
+def _raw(x: Any) -> Any:
+    return x if type(x) in device.by_array else x.array
+
+
+# -- one primitive -------------------------------------------------------------------------------
 def jvp(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """The tangent of ``y = primitive(*xs, **keywords)`` for tangents ``ts`` (None: zero) of its inputs.
 
@@ -45,7 +166,7 @@ def _diagonal(
         if t is None or i not in primitive.differentiable:
             continue
         recipe = primitive.recipe((i,))
-        saved = _save(recipe.items, y, xs, keywords)
+        saved = recipe.save(y, xs, keywords, _meta)
         pulled = (recipe.joint or recipe.pulls[0][1])(xp, t, saved)
         part = pulled[i] if recipe.joint else pulled
         total = part if total is None else total + part
@@ -84,7 +205,7 @@ def _transposed(
         seeds = tuple(box(_zeros(part.array)) for part in ys)
         for seed in seeds:
             seed._node = Leaf(seed)
-        saved = _save(recipe.items, ys if primitive.outputs else ys[0], boxed, keywords)
+        saved = recipe.save(ys if primitive.outputs else ys[0], boxed, keywords, _meta)
         g = seeds if primitive.outputs else seeds[0]
         if recipe.joint is not None:
             found = recipe.joint(tape_namespace, g, saved)
@@ -115,20 +236,12 @@ def _zeros(array: Any) -> Any:
 
 
 def _conj(xp: Any, t: Any) -> Any:
-    raw = t if type(t) in device.by_array else t.array
-    return xp.conj(t) if raw.dtype in complexes else t
+    return xp.conj(t) if _raw(t).dtype in complexes else t
 
 
 def _boxed(x: Any) -> Any:
     return box(x) if type(x) in device.by_array else x
 
 
-def _save(items: Sequence[tuple[str, Any]], y: Any, xs: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...]:
-    """What rules keep, from arrays or tensors alike."""
-    metas = {"meta": lambda at: _meta(xs[at]), "metas": lambda _: tuple(map(_meta, xs))}
-    values = {"y": lambda _: y, "x": lambda at: xs[at], "xs": lambda _: tuple(xs), "kw": keywords.__getitem__}
-    return tuple({**metas, **values}[kind](at) for kind, at in items)
-
-
 def _meta(x: Any) -> Any:
-    return meta_of(x if type(x) in device.by_array else x.array)
+    return meta_of(_raw(x))

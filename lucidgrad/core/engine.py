@@ -8,13 +8,13 @@ nothing and touched nothing.
 import operator
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import device
-from .batching import sum_levels
 from .box import Box
 from .dispatch import box, complexes, place_of
+from .levels import is_outside
 from .modes import enable_grad, state, switch
 from .primitive import registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge, touch
@@ -118,8 +118,9 @@ def _between(order: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
 def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
     """Sum over broadcast axes and batch levels, drop an imaginary part, take the input's dtype."""
     shape, dtype, levels = target
-    if levels:
-        ct = sum_levels(xp, ct, levels)
+    for level, size in levels:  # those that the input has not: one value served all examples, or had no tangent
+        if is_outside(_raw(ct), level):
+            ct = xp.tangent_part(ct, level=level) if size is None else xp.sum_level(ct, level=level, size=size)
     if ct.shape != shape:
         ct = _unbroadcast(xp, ct, shape)
     own = _raw(ct).dtype
@@ -144,7 +145,7 @@ def _unbroadcast(xp: Any, ct: Any, shape: tuple[int, ...]) -> Any:
 # -- the walk ------------------------------------------------------------------------------------
 def _namespace(gs: tuple[Any, ...]) -> Any:
     """What a rule computes with that gets several cotangents, of which some may be batched."""
-    return max((device.by_array[type(g)] for g in gs), key=operator.attrgetter("rank")).xp
+    return max((device.by_array[type(g)] for g in gs if g is not None), key=operator.attrgetter("rank")).xp
 
 
 class Walk:
@@ -164,18 +165,20 @@ class Walk:
         self.uses = plan.hooked_leaves()
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
+        self.at_end: list[Callable[[], Any]] = []
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
         self.origins: dict[Any, Any] = {}  # node -> the place its pending cotangent was made at
 
     def run(self, seeds: Sequence[tuple[Any, Any]]) -> None:
         """Walk from the seeds, pairs of node and cotangent."""
-        before = state.enabled, state.fresh
+        before, walking = (state.enabled, state.fresh), state.walking
         for node, _ in seeds if self.uses else ():
             if node in self.uses:
                 self.uses[node] += 1
         with device.quiet():
             switch(self.create_graph, None)
+            state.walking = self
             try:
                 for node, g in seeds:
                     self.here = place_of(_raw(g))
@@ -187,6 +190,9 @@ class Walk:
                         self.arrived[node] = self._conj(g)
             finally:
                 switch(*before)
+                state.walking = walking
+                for finish in self.at_end:
+                    finish()
                 for place in self.callers.values():
                     place.enter()
 
@@ -214,6 +220,7 @@ class Walk:
     def _loop(self) -> None:
         pending, needed, hooked_leaves = self.pending, self.plan.needed, bool(self.uses)
         create_graph, free = self.create_graph, not self.retain_graph
+        observers = state.observers
         array_type: Any = None
         xp: Any = tape_namespace
         for node in self.plan.order:
@@ -227,14 +234,17 @@ class Walk:
             recipe = node.recipe
             if last_write.age < node.age:  # something was written since the node was made
                 check_saved(node)
+            saved = node.saved
+            if node.extras is not None and node.extras.unpack is not None:
+                saved = node.extras.unpack(saved)
             if create_graph:
-                saved = _as_tensors(node)
-            else:
-                saved = node.saved
-                if type(g) is not array_type or array_type is tuple:
-                    array_type = type(g)
-                    xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
-            if node.extras is not None or recipe.only is None:
+                saved = _as_tensors(node, saved)
+            elif type(g) is not array_type or array_type is tuple:
+                array_type = type(g)
+                xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
+            if node.extras is not None or recipe.only is None or observers:
+                for observer in observers:
+                    observer.before(node, g)
                 self._pull_all(node, xp, g, saved)
             else:
                 ct = recipe.only(xp, g, saved)
@@ -284,6 +294,8 @@ class Walk:
 
     def _fill(self, fork: Fork, slots: list[Any]) -> tuple[Any, ...]:
         """Outputs that nothing depends on have zero cotangents."""
+        if not fork.recipe.fills:
+            return tuple(slots)
         zeros = device.by_array[type(_raw(next(g for g in slots if g is not None)))].zeros
         filled = [zeros(*meta) if g is None else g for g, meta in zip(slots, fork.metas, strict=True)]
         return tuple(box(g) if self.create_graph and g is not s else g for g, s in zip(filled, slots, strict=True))
@@ -291,7 +303,7 @@ class Walk:
     def _pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...]) -> None:
         """Run the rules of a node with several inputs, a joint rule, or hooks that see all cotangents at once."""
         recipe, needed = node.recipe, self.plan.needed
-        if recipe.joint is None and node.extras is None:
+        if recipe.joint is None and node.extras is None and not state.observers:
             for i, pull in recipe.pulls:
                 parent = node.origin[i]
                 if needed is None or parent in needed:
@@ -311,6 +323,8 @@ class Walk:
                     cts[i] = pull(xp, g, saved)
         if node.fit is not None:
             cts = [None if ct is None else fit(xp, ct, node.fit[i]) for i, ct in enumerate(cts)]
+        for observer in state.observers:
+            observer.after(node, g, cts)
         if node.extras is not None and node.extras.post:
             cts = self._posthooked(node.extras, cts, g)
         for parent, ct, go in zip(inputs, cts, goes, strict=True):
@@ -429,10 +443,10 @@ def _raw(g: Any) -> Any:
     return g if type(g) in device.by_array else g.array
 
 
-def _as_tensors(node: Node) -> tuple[Any, ...]:
+def _as_tensors(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a node keeps, as tensors with their history: the rule then records the next order."""
     out: list[Any] = []
-    for (kind, at), value in zip(node.recipe.items, node.saved, strict=True):
+    for (kind, at), value in zip(node.recipe.items, saved, strict=True):
         if kind == "x" and type(value) in device.by_array:
             value = box(value, node.inputs[at])
         elif kind == "y":

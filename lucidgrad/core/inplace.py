@@ -61,13 +61,12 @@ def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any, winners: Any = None) ->
 
 def _overwrite_batch(values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """The program is made of primitives: run it on the batched values."""
-    from .batching import Batched, levels
+    from .batching import Batched
+    from .levels import Level, namespace
 
-    level = next(levels)
-    xp = device.by_array[Batched].xp
-    x, v = (Batched(a, level) if b else a for a, b in zip(values, batched, strict=True))
-    y = overwrite.primitive.program(xp, x, v, **keywords)  # type: ignore[attr-defined]
-    return y.value
+    with Level("overwrite") as level:
+        x, v = (Batched(a, level) if b else a for a, b in zip(values, batched, strict=True))
+        return overwrite.primitive.program(namespace, x, v, **keywords).value  # type: ignore[attr-defined]
 
 
 # -- what may be written -------------------------------------------------------------------------

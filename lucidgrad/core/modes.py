@@ -15,7 +15,11 @@ class _State(threading.local):
     enabled = True  # what the user asked for
     recording = True  # what follows: never in inference mode
     fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
-    copying = False  # whether nodes keep copies, so that what they keep may be overwritten
+    walking: Any = None  # the walk that is under way
+    keep: Callable[[Any], None] | None = None  # changes what a new node keeps
+    notes: tuple[Callable[[Any], None], ...] = ()  # note something in a new node
+    keeping: Callable[[Any], None] | None = None  # both in one call
+    observers: tuple[Any, ...] = ()  # see every step of a walk
 
 
 state = _State()
@@ -28,7 +32,7 @@ unusual: set[int] = set()
 def switch(enabled: bool, fresh: Alias | None) -> None:
     """Set the state of this thread."""
     state.enabled, state.recording, state.fresh = enabled, enabled and fresh is None, fresh
-    if state.recording and not state.copying:
+    if state.recording and state.keeping is None:
         unusual.discard(threading.get_ident())
     else:
         unusual.add(threading.get_ident())
@@ -199,30 +203,47 @@ class inference_mode(_Mode):
         return (False, INFERENCE) if self._mode else (True, None)
 
 
-class allow_mutation_on_saved_tensors:
-    """Values that operations inside keep for backward are copies: writing into the originals harms nothing.
+class new_nodes:
+    """A context in which functions see every new node: one that changes what it keeps, one that notes something.
 
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([2.0], requires_grad=True)
-    >>> with lg.autograd.graph.allow_mutation_on_saved_tensors():
-    ...     m = x * 1
-    ...     y = m * m
-    ...     m.zero_()
-    tensor([0.], grad_fn=<OverwriteBackward>)
-    >>> y.backward()
-    >>> x.grad.tolist()
-    [4.0]
+    Parameters
+    ----------
+    keep
+        ``keep(node)`` may replace ``node.saved``; the innermost one counts.
+    note
+        ``note(node)`` may store something in the node's extras; all of them are called.
     """
 
-    def __enter__(self) -> None:
-        self._before = state.copying
-        self._set(True)
+    def __init__(self, keep: Callable[[Any], None] | None = None, note: Callable[[Any], None] | None = None, /) -> None:
+        self._keep, self._note = keep, note
+        self._before: list[Any] = []
+
+    def __enter__(self) -> Any:
+        self._before.append((state.keep, state.notes))
+        notes = state.notes if self._note is None else (*state.notes, self._note)
+        self._set(state.keep if self._keep is None else self._keep, notes)
 
     def __exit__(self, *exc: object) -> None:
-        self._set(self._before)
+        self._set(*self._before.pop())
 
-    def _set(self, copying: bool) -> None:
-        state.copying = copying
+    def _set(self, keep: Callable[[Any], None] | None, notes: tuple[Callable[[Any], None], ...]) -> None:
+        state.keep, state.notes = keep, notes
+        calls = [call for call in (*notes, keep) if call is not None]
+        state.keeping = calls[0] if len(calls) == 1 else _all(calls) if calls else None
         switch(state.enabled, state.fresh)
+
+
+class plain_nodes(new_nodes):
+    """A context in which new nodes are left as they are, whatever is set outside."""
+
+    def __enter__(self) -> None:
+        self._before.append((state.keep, state.notes))
+        self._set(None, ())
+
+
+def _all(calls: list[Callable[[Any], None]]) -> Callable[[Any], None]:
+    def each(node: Any) -> None:
+        for call in calls:
+            call(node)
+
+    return each

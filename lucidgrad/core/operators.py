@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
-from .dispatch import SPELLINGS, UNSET, apply, bound, box, copies, extras_of, fits, floats, history, settle, track_view
+from .dispatch import SPELLINGS, UNSET, apply, bound, box, extras_of, fits, floats, history, settle, track_view
 from .modes import state, unusual
 from .primitive import REQUIRED, Primitive, meta_of
 from .tape import Node, ages
@@ -212,8 +212,8 @@ class _Template:
             lines += ["    " + line for line in self._view()]
             lines += ["    return out", "_n = Node()", "_n.extras = extras_of(y, lead) if places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["if unusual and state.copying:", "    _n.saved = copies(_n.saved)"]
-            lines += ["_n.age = next(ages)", "out._node = _n", "out._alias = None", *self._view(), "return out"]
+            lines += ["_n.age = next(ages)", "if unusual and state.keeping is not None:", "    state.keeping(_n)"]
+            lines += ["out._node = _n", "out._alias = None", *self._view(), "return out"]
         else:
             lines += [
                 "out._node = None",
@@ -228,20 +228,21 @@ class _Template:
 
     def _fit(self) -> list[str]:
         arrays = [f"a{i}" for i in range(len(self.xs))]
+        plain = "type(y) is not Batched and type(y) is not Dual"  # levels may differ between the inputs
         if not self.p.kind.broadcasts:
             alike = " and ".join(f"{a}.dtype is y.dtype" for a in arrays)
-            alike = f"type(y) is not Batched and {alike}" if len(arrays) > 1 else alike
+            alike = f"{plain} and {alike}" if len(arrays) > 1 else alike
         elif len(arrays) == 1:
             alike = "a0.dtype is y.dtype" if self.p.dtype == "real" else "True"
         else:
             alike = " and ".join(f"{a}.shape == y.shape and {a}.dtype is y.dtype" for a in arrays)
             if len(arrays) == 2:
-                pair = "a0.shape == a1.shape and a0.dtype is a1.dtype and type(y) is not Batched"
+                pair = f"a0.shape == a1.shape and a0.dtype is a1.dtype and {plain}"
                 if self.p.kind.name == "matrix":
                     pair = f"a0.ndim == a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
                 alike = f"type(a0) is not type(a1) or ({pair})"
             else:
-                alike = f"type(a0) is type(a1) is type(a2) and {alike} and type(y) is not Batched"
+                alike = f"type(a0) is type(a1) is type(a2) and {alike} and {plain}"
         return [f"_n.fit = None if {alike} else fits(y, {', '.join(arrays)})" if alike != "True" else "_n.fit = None"]
 
     def _save(self, rest: list[int], chosen: tuple[int, ...]) -> list[str]:
@@ -300,7 +301,6 @@ _NAMES: dict[str, Any] = {
     "Node": Node,
     "ages": ages,
     "apply": apply,
-    "copies": copies,
     "extras_of": extras_of,
     "fits": fits,
     "floats": floats,

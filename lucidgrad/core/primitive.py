@@ -76,6 +76,7 @@ class Recipe:
     __slots__ = ("index", "items", "joint", "keeps_arrays", "only", "primitive", "pulls")
 
     only: Callable[..., Any] | None
+    fills = True  # whether absent cotangents of outputs are zeros in the rule, instead of None
 
     def __init__(self, primitive: "Primitive", wanted: Sequence[int]) -> None:
         self.primitive = primitive
@@ -103,20 +104,22 @@ class Recipe:
         make = getattr(device.by_array.get(array_type), "pull", None)
         return None if make is None else make(self, goes)
 
-    def save(self, y: Any, arrays: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    def save(
+        self, y: Any, xs: Sequence[Any], keywords: dict[str, Any], meta: Callable[[Any], Meta] = meta_of
+    ) -> tuple[Any, ...]:
         """What the node keeps, from the generic path (the compiled operators write it out)."""
-        return tuple(self._item(kind, at, y, arrays, keywords) for kind, at in self.items)
+        return tuple(self._item(kind, at, y, xs, keywords, meta) for kind, at in self.items)
 
-    def _item(self, kind: str, at: Any, y: Any, arrays: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    def _item(self, kind: str, at: Any, y: Any, xs: Sequence[Any], keywords: dict[str, Any], meta: Any) -> Any:
         if kind == "y":
             return y
         if kind == "x":
-            return arrays[at]
+            return xs[at]
         if kind == "meta":
-            return meta_of(arrays[at])
+            return meta(xs[at])
         if kind == "xs":
-            return tuple(arrays)
-        return tuple(map(meta_of, arrays)) if kind == "metas" else keywords[at]
+            return tuple(xs)
+        return tuple(map(meta, xs)) if kind == "metas" else keywords[at]
 
 
 @functools.cache

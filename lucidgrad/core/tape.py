@@ -73,7 +73,9 @@ def check_saved(node: "Node") -> None:
                 continue
             mark = written.get(id(storage(array)))
             if mark is not None and mark.age < node.age:
-                what = {"y": "its output", "kw": f"its {at}"}.get(kind) or f"its input {primitive.arrays[at or 0]}"
+                what = {"y": "its output", "kw": f"its {at}", "own": "a value it saved"}.get(
+                    kind
+                ) or f"its input {primitive.arrays[at or 0]}"
                 raise RuntimeError(
                     f"backward through {primitive.name}: a value it keeps ({what}, shape {tuple(array.shape)}, "
                     f"dtype {array.dtype}) was modified by an in-place operation (now at version {mark.count}); "
@@ -106,7 +108,7 @@ class Handle:
 class Extras:
     """What only few nodes have: hooks by purpose, a tensor that retains its gradient, a stream, metadata."""
 
-    __slots__ = ("accumulated", "meta", "metadata", "place", "post", "pre", "retain", "tensor")
+    __slots__ = ("accumulated", "meta", "metadata", "place", "post", "pre", "retain", "tensor", "unpack")
 
     tensor: dict[int, Any]  # hook(gradient), in the order of registration
     pre: dict[int, Any]  # hook(gradients of the outputs)
@@ -119,6 +121,7 @@ class Extras:
         self.retain: weakref.ref[Any] | None = None
         self.meta: Meta | None = None
         self.metadata: dict[Any, Any] | None = None
+        self.unpack: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None  # gives back what was packed away
 
     @property
     def hooked(self) -> bool:
@@ -216,7 +219,7 @@ class Node(GraphNode):
         for item, value in zip(self.recipe.items, self.saved, strict=False):
             if item == ("meta", i):
                 return value
-            if item == ("x", i) and self.saved is not FREED:
+            if item == ("x", i) and type(value) in device.by_array:
                 return meta_of(value)
         own = self.extras.meta if self.extras is not None else None
         if own is None or not self.recipe.primitive.kind.broadcasts:

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 import lucidgrad as lg
-from lucidgrad.core import batching, dispatch
+from lucidgrad.core import batching, dispatch, levels
 
 from .law import call, close, differentiable, each, fixed_shapes, host, law, live, seeds_for, tensors, wanted
 
@@ -77,9 +77,8 @@ def _check_subset(primitive, sample, chosen):
         _run(primitive, [rows[i][k] if i in rows else a for i, a in enumerate(sample.args)], sample.keywords)
         for k in range(SIZE)
     ]
-    level = next(batching.levels)
-    args = [batching.Batched(np.stack(rows[i]), level) if i in rows else a for i, a in enumerate(sample.args)]
-    with _no_loops(primitive):
+    with _no_loops(primitive), levels.Level("vmap") as level:
+        args = [batching.Batched(np.stack(rows[i]), level) if i in rows else a for i, a in enumerate(sample.args)]
         found = _run(primitive, args, sample.keywords)
     expected = [np.stack(parts) for parts in zip(*loop, strict=True)]
     for y, e in zip(found, expected, strict=True):
@@ -91,16 +90,16 @@ def _check_subset(primitive, sample, chosen):
 
 def _check_nested(primitive, sample, arrays):
     """Two levels: the first argument in the older one, all others in the newer one (which stands outside)."""
-    older, newer = next(batching.levels), next(batching.levels)
     first, *others = arrays
     rows = {i: _variants(sample, i) for i in arrays}
     args = list(sample.args)
-    args[first] = batching.Batched(np.stack(rows[first]), older)
-    for i in others:
-        args[i] = batching.Batched(np.stack(rows[i]), newer)
-    if not others:  # all examples of the newer level are alike
-        args[first] = batching.Batched(batching.Batched(np.stack([np.stack(rows[first])] * SIZE, axis=1), older), newer)
-    with _no_loops(primitive):
+    with _no_loops(primitive), levels.Level("vmap") as older, levels.Level("vmap") as newer:
+        args[first] = batching.Batched(np.stack(rows[first]), older)
+        for i in others:
+            args[i] = batching.Batched(np.stack(rows[i]), newer)
+        if not others:  # all examples of the newer level are alike
+            both = batching.Batched(np.stack([np.stack(rows[first])] * SIZE, axis=1), older)
+            args[first] = batching.Batched(both, newer)
         found = _run(primitive, args, sample.keywords)
     for j, k in itertools.product(range(SIZE), range(SIZE)):
         one = [rows[i][j if i == first else k] if i in rows else a for i, a in enumerate(sample.args)]

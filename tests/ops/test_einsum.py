@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import lucidgrad as lg
 from lucidgrad.core.batching import Batched, run
+from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
 from lucidgrad.ops import einsum as formulas
 
@@ -44,6 +45,8 @@ FORMULAS = [
     (" i , j -> j i ", (2,), (3,)),
     ("ij,jk->ik", (2, 0), (0, 2)),
 ]
+
+LEVEL = Level("vmap")
 
 
 @pytest.mark.parametrize(("formula", "shapes"), [(f, shapes) for f, *shapes in FORMULAS])
@@ -253,7 +256,7 @@ def test_pair_program_rules_and_kernel_agree(formula, first, second, complex):
 @pytest.mark.parametrize("batched", [(True, False), (False, True), (True, True)])
 def test_pair_in_batches_equals_a_loop(formula, first, second, batched):
     xs = [numbers(*(6,) * b, *shape) for shape, b in zip((first, second), batched)]
-    y = run("pair_einsum", *(Batched(x, 1) if b else x for x, b in zip(xs, batched)), subscripts=formula)
+    y = run("pair_einsum", *(Batched(x, LEVEL) if b else x for x, b in zip(xs, batched)), subscripts=formula)
     loop = [np.einsum(formula, *(x[k] if b else x for x, b in zip(xs, batched))) for k in range(6)]
     close(y.value, np.stack(loop))
 
@@ -277,7 +280,7 @@ def test_letters_do_not_run_out():
     formula = "".join(letters[:52])
     y = run(
         "pair_einsum",
-        Batched(np.ones((2, *(1,) * 52)), 1),
+        Batched(np.ones((2, *(1,) * 52)), LEVEL),
         np.ones((1,) * 52),
         subscripts=f"{formula},{formula}->",
     )

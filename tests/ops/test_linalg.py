@@ -11,6 +11,7 @@ from finite import check_orders, close, grad, leaves, numbers, strict
 import lucidgrad as lg
 from lucidgrad.core import device
 from lucidgrad.core.batching import Batched, run
+from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
 from lucidgrad.ops import linalg as products
 
@@ -33,6 +34,8 @@ MATMUL = [
     ((5, 2, 0), (0, 4)),
     ((5, 0, 3), (3,)),
 ]
+
+LEVEL, NEWER = Level("vmap"), Level("vmap")
 
 
 @pytest.mark.parametrize(("first", "second"), MATMUL)
@@ -63,10 +66,10 @@ def test_matmul_takes_views(turned):
 @pytest.mark.parametrize("batched", [(True, False), (False, True), (True, True)])
 def test_matmul_in_batches_equals_a_loop(first, second, batched):
     xs = [numbers(*(6,) * b, *shape) for shape, b in zip((first, second), batched)]
-    y = run("matmul", *(Batched(x, 1) if b else x for x, b in zip(xs, batched)))
+    y = run("matmul", *(Batched(x, LEVEL) if b else x for x, b in zip(xs, batched)))
     loop = [np.matmul(*(x[k] if b else x for x, b in zip(xs, batched))) for k in range(6)]
     close(y.value, np.stack(loop))
-    nested = [Batched(Batched(np.stack([x, 2 * x]), 1), 2) if b else x for x, b in zip(xs, batched)]
+    nested = [Batched(Batched(np.stack([x, 2 * x]), LEVEL), NEWER) if b else x for x, b in zip(xs, batched)]
     twice = run("matmul", *nested).value.value
     close(twice[1], 2 ** sum(batched) * np.stack(loop))
 

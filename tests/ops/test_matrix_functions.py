@@ -7,7 +7,10 @@ from finite import check_orders, close, grad, leaves, numbers, strict
 
 import lucidgrad as lg
 from lucidgrad.core.batching import Batched, run
+from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
+
+LEVEL = Level("vmap")
 
 
 def regular(*shape, complex=False):
@@ -142,7 +145,7 @@ def test_batches_equal_a_loop_and_programs_equal_kernels(name, shapes, keywords)
     for batched in ways:
         given = [positive(*s) if s[-2:] == (3, 3) else numbers(*s) for s in shapes]
         xs = [np.stack([x, 2 * x, 3 * x, x]) if b else x for x, b in zip(given, batched)]
-        y = run(name, *(Batched(x, 1) if b else x for x, b in zip(xs, batched)), **keywords)
+        y = run(name, *(Batched(x, LEVEL) if b else x for x, b in zip(xs, batched)), **keywords)
         loop = [kernel(*(x[k] if b else x for x, b in zip(xs, batched)), **keywords) for k in range(4)]
         parts = zip(y, zip(*loop)) if primitive.outputs else [(y, loop)]
         for part, rows in parts:

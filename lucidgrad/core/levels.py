@@ -1,0 +1,238 @@
+"""What arrays of the levels have in common: batched arrays and dual numbers stand where raw arrays stand.
+
+A `Layer` is an array made of arrays. It hides how it is made: tensors, nodes and rules work on it unchanged.
+Layers nest, the newest outermost; each has the number of its level. A level begins and ends with the transform
+that made it; walks may still meet its layers afterwards, users may not.
+"""
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from . import device, dispatch
+from .primitive import Primitive, registry
+
+_numbers = itertools.count(1)
+
+
+class Level(int):
+    """The number of a level, newer than all before it; as a context manager it ends with the block."""
+
+    transform: str
+    ended = False
+    forgets: bool  # when it has ended, its dual numbers count as their values
+
+    def __new__(cls, transform: str, forgets: bool = False) -> "Level":
+        made = super().__new__(cls, next(_numbers))
+        made.transform, made.forgets = transform, forgets
+        return made
+
+    def __enter__(self) -> "Level":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.ended = True
+
+
+class _Draws(threading.local):
+    """What random functions do inside the maps that are under way: (level, size, randomness), oldest first."""
+
+    maps: tuple[tuple[Level, int, str], ...] = ()
+
+
+draws = _Draws()
+
+
+class Layer:
+    """An array made of arrays, at a level."""
+
+    __slots__ = ("level", "outside")
+    __array_ufunc__ = None  # NumPy leaves operators to us
+    level: Level
+    spread: int | None = None  # how many values stand behind one, where it is a batch
+    outside: bool  # whether it is a cotangent that came into the level from outside
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays it is made of."""
+        raise AssertionError  # every layer has some
+
+    @property
+    def front(self) -> Any:
+        """The part that shows dtype and device."""
+        return self.parts[0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.front.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> Any:
+        return self.front.dtype
+
+    @property
+    def size(self) -> int:
+        n = 1
+        for k in self.shape:
+            n *= k
+        return n
+
+    @property
+    def levels(self) -> tuple[tuple[int, int | None], ...]:
+        """The (level, batch size) pairs in it, outermost first; dual numbers have no size."""
+        below = {pair for part in self.parts for pair in getattr(part, "levels", ())}
+        return ((self.level, self.spread), *sorted(below, reverse=True))
+
+    def map(self, function: Callable[[Any], Any]) -> Any:
+        """The same layer around what a function makes of its parts."""
+        raise AssertionError  # every layer has one
+
+
+def newer(array: Any, level: int) -> bool:
+    """Whether an array is a layer of a newer level."""
+    return isinstance(array, Layer) and array.level > level
+
+
+def is_outside(array: Any, level: int) -> bool:
+    """Whether an array is a cotangent that came into a level from outside: then it ends where the level ends.
+
+    A walk that began inside a level stays inside: the gradient with respect to a value that all examples share
+    is one per example, and the gradient at a value without tangent has a tangent. A walk that came from outside sums
+    over the examples, and takes the part that belongs to the value.
+    """
+    if newer(array, level):
+        return any(is_outside(part, level) for part in array.parts)
+    return isinstance(array, Layer) and array.level == level and array.outside
+
+
+def run(name: str, *arrays: Any, **keywords: Any) -> Any:
+    """Run a primitive by name on raw arrays and layers; its other keywords have their defaults."""
+    return dispatch.compute(registry[name], arrays, {**registry[name].keywords, **keywords})
+
+
+def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return dispatch.compute(registry[name], (other, self) if reflected else (self, other), {})
+
+    return method
+
+
+_BINARY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow", "mod": "remainder",
+    "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "matmul": "matmul",
+}  # fmt: skip
+_COMPARE = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+}  # fmt: skip
+for _symbol, _name in _BINARY.items():
+    setattr(Layer, f"__{_symbol}__", _operator(_name, reflected=False))
+    setattr(Layer, f"__r{_symbol}__", _operator(_name, reflected=True))
+for _symbol, _name in _COMPARE.items():
+    setattr(Layer, f"__{_symbol}__", _operator(_name, reflected=False))
+setattr(Layer, "__neg__", lambda self: run("negative", self))  # noqa: B010
+setattr(Layer, "__invert__", lambda self: run("bitwise_invert", self))  # noqa: B010
+setattr(Layer, "__hash__", object.__hash__)  # noqa: B010
+
+
+class _Namespace:
+    """What rules compute with when they are given layers."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in registry:
+            raise AttributeError(f"a rule uses {name}, which is no primitive: it cannot run inside a transform")
+
+        def function(*arrays: Any, **keywords: Any) -> Any:
+            return run(name, *arrays, **keywords)
+
+        setattr(self, name, function)
+        return function
+
+
+namespace = _Namespace()
+
+#: Primitives that act on levels instead of running inside them.
+structural: set[str] = set()
+
+
+class LayerBackend:
+    """A kind of layer as a back end: kernels are the primitives, interpreted one level down."""
+
+    rank = 1
+    xp = namespace
+    unwritable = "inside a transform, and its memory is not its own; use the out-of-place form"
+
+    def __init__(self, name: str, layer: type[Layer], interpret: Callable[..., Any]) -> None:
+        self.name, self.array_types, self._interpret = name, (layer,), interpret
+        device.by_array[layer] = self
+
+    def kernel(self, primitive: Primitive) -> Callable[..., Any]:
+        if primitive.name in structural:
+            return lambda *arrays, **keywords: primitive.program(self.xp, *arrays, **keywords)
+        return lambda *arrays, **keywords: self._interpret(primitive, arrays, keywords)
+
+    def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
+        return kernel
+
+    def settle(self, y: Any) -> Any:
+        return y
+
+    def cast(self, array: Layer, dtype: Any) -> Any:
+        return run("astype", array, dtype=dtype)
+
+    def storage(self, array: Layer) -> Any:
+        return self._inner(array).storage(array.front)
+
+    def device_of(self, array: Layer) -> Any:
+        return self._inner(array).device_of(array.front)
+
+    def dtype_of(self, array: Layer) -> Any:
+        return self._inner(array).dtype_of(array.front)
+
+    def to_numpy(self, array: Layer) -> Any:
+        raise RuntimeError(
+            f"the values of a tensor inside {array.level.transform} can't be read: an array made of "
+            f"them would lose its level; compute with lucidgrad's functions, or return the tensor"
+        )
+
+    def format(self, array: Layer) -> str:
+        return repr(array)
+
+    def copy(self, array: Layer) -> Any:
+        return array.map(lambda part: device.by_array[type(part)].copy(part))
+
+    def write(self, target: Layer, key: Any, value: Any) -> None:
+        raise RuntimeError(
+            "in-place operations inside a transform are not possible on this value; use the out-of-place form"
+        )
+
+    def writable(self, array: Layer) -> bool:
+        return False
+
+    def owns(self, array: Layer) -> bool:
+        return False
+
+    def accepts(self, value: Any) -> bool:
+        return False
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+        return device.backend_named(where).zeros(shape, dtype, where)
+
+    def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
+        return device.backend_named(where).full(shape, value, dtype, where)
+
+    def _inner(self, array: Layer) -> Any:
+        return device.by_array[type(array.front)]
+
+
+def check_alive(level: Level, walking: Any) -> None:
+    """Raise if a user computes with a tensor whose level has ended."""
+    if level.ended and walking is None:
+        raise RuntimeError(
+            f"a tensor made inside {level.transform} was used after it had ended: "
+            f"return it from the transformed function instead of storing it elsewhere"
+        )

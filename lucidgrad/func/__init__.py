@@ -1,0 +1,12 @@
+"""Transforms of functions: derivatives of every kind, and vectorisation; they nest in any order."""
+
+from lucidgrad.func import trees
+from lucidgrad.func.forward import jvp, linearize
+from lucidgrad.func.jacobians import hessian, jacfwd, jacrev
+from lucidgrad.func.reverse import grad, grad_and_value, value_and_grad, vjp
+from lucidgrad.func.vectorising import vmap
+
+__all__ = [
+    "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "trees", "value_and_grad",
+    "vjp", "vmap",
+]  # fmt: skip

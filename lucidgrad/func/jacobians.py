@@ -1,0 +1,184 @@
+"""Jacobians and Hessians, by batches of pulled cotangents or pushed tangents."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lucidgrad.core.dispatch import node_of
+from lucidgrad.creation import eye, zeros, zeros_like
+from lucidgrad.ops.joining import concat
+from lucidgrad.ops.shape import moveaxis, reshape
+from lucidgrad.tensor import Tensor
+
+from . import trees
+from .forward import jvp
+from .reverse import Inputs, released, run
+from .vectorising import vmap
+
+
+def _basis(x: Tensor, start: int, stop: int) -> Tensor:
+    """Rows ``start`` to ``stop`` of the identity matrix, each in the shape of x."""
+    rows = eye(stop - start, int(x.size), k=start, dtype=x.dtype, device=x.device)
+    return reshape(rows, (stop - start, *x.shape))
+
+
+def _chunks(size: int, chunk_size: int | None) -> list[tuple[int, int]]:
+    step = size if chunk_size is None else chunk_size
+    return [(k, min(k + step, size)) for k in range(0, size, max(step, 1))]
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of ``func``, by reverse mode: good for few outputs.
+
+    Parameters
+    ----------
+    func
+        A function of trees of tensors that returns a tree of tensors.
+    argnums
+        Which argument to differentiate with respect to; a tuple for several.
+    has_aux
+        The function returns ``(output, aux)``, the result is ``(jacobian, aux)``.
+    chunk_size
+        How many rows to compute at once; None for all.
+
+    Returns
+    -------
+    callable
+        Its results have the structure of the output, in it that of the argument, and in it tensors of shape
+        ``(*output.shape, *argument.shape)``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.func.jacrev(lambda x: x**2)(lg.tensor([1.0, 2.0])).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    _check_chunk("jacrev", chunk_size)
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        inputs = Inputs("jacrev", args, argnums)
+        y, aux = run(func, inputs, kwargs, has_aux, "jacrev")
+        outs, outer = trees.flatten(y)
+        for out in outs:
+            if not isinstance(out, Tensor):
+                raise TypeError(f"jacrev: the function returned a {type(out).__name__}, expected tensors only")
+        differentiable = inputs.reach_outside(outs)
+        blocks = [_rows(inputs, out, differentiable, chunk_size) for out in outs]
+        found = trees.unflatten(outer, blocks)
+        return (found, released(aux, differentiable)) if has_aux else found
+
+    return jacobian
+
+
+def _rows(inputs: Inputs, out: Tensor, differentiable: bool, chunk_size: int | None) -> Any:
+    """The Jacobian of one output tensor, in the structure of the arguments."""
+    if node_of(out) is None or not out.size:
+        return trees.unflatten(
+            inputs.shape, [zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device) for x in inputs.fresh]
+        )
+    pieces = [
+        trees.flatten(
+            inputs.pull([out], [_basis(out, start, stop)], differentiable, is_grads_batched=True, retain_graph=True)
+        )[0]
+        for start, stop in _chunks(int(out.size), chunk_size)
+    ]
+    columns = [column[0] if len(column) == 1 else concat(list(column), axis=0) for column in zip(*pieces, strict=True)]
+    shaped = [reshape(g, (*out.shape, *x.shape)) for g, x in zip(columns, inputs.fresh, strict=True)]
+    return trees.unflatten(inputs.shape, shaped)
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of ``func``, by forward mode: good for few inputs.
+
+    Parameters and results are those of `jacrev`; ``randomness`` is that of `vmap`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.func.jacfwd(lambda x: x**2)(lg.tensor([1.0, 2.0])).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    _check_chunk("jacfwd", chunk_size)
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        for n in numbers:
+            if not -len(args) <= n < len(args):
+                raise ValueError(f"jacfwd: argnums has {n}, the function was given {len(args)} arguments")
+        chosen = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in numbers)
+        xs, shape = trees.flatten(chosen)
+        for x in xs:
+            if not isinstance(x, Tensor):
+                raise TypeError(f"jacfwd: an argument has a leaf of type {type(x).__name__}, expected tensors only")
+
+        def of_chosen(*leaves: Tensor) -> Any:
+            replaced = trees.unflatten(shape, leaves)
+            given = list(args)
+            for n, value in zip(numbers, (replaced,) if isinstance(argnums, int) else replaced, strict=True):
+                given[n] = value
+            return func(*given, **kwargs)
+
+        def push(i: int) -> Callable[[Tensor], Any]:
+            still = [zeros_like(x) for x in xs]
+
+            def along(t: Tensor) -> Any:
+                ts = tuple(t if k == i else still[k] for k in range(len(xs)))
+                y, moved, *aux = jvp(of_chosen, tuple(xs), ts, has_aux=has_aux)
+                return (moved, y, aux[0]) if has_aux else (moved, y)
+
+            return along
+
+        blocks, values, aux = [], None, None
+        for i, x in enumerate(xs):
+            places = (0, None, None) if has_aux else (0, None)
+            basis = _basis(x, 0, int(x.size))
+            moved, values, *rest = vmap(push(i), 0, places, randomness, chunk_size=chunk_size)(basis)
+            aux = rest[0] if rest else None
+            blocks.append(trees.flatten(moved)[0])
+        outs, outer = trees.flatten(values)
+        found = []
+        for k, y in enumerate(outs):
+            columns = [_columns(blocks[i][k], y, x) for i, x in enumerate(xs)]
+            found.append(trees.unflatten(shape, columns))
+        result = trees.unflatten(outer, found)
+        return (result, aux) if has_aux else result
+
+    return jacobian
+
+
+def _columns(moved: Tensor, y: Tensor, x: Tensor) -> Tensor:
+    return reshape(moveaxis(moved, 0, -1), (*y.shape, *x.shape))
+
+
+def hessian(
+    func: Callable[..., Any], argnums: int | Sequence[int] = 0, *, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """A function that gives the matrix of second derivatives, forward over reverse.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.func.hessian(lambda x: (x**3).sum())(lg.tensor([1.0, 2.0])).tolist()
+    [[6.0, 0.0], [0.0, 12.0]]
+    """
+    return jacfwd(jacrev(func, argnums), argnums, chunk_size=chunk_size)
+
+
+def _check_chunk(who: str, chunk_size: int | None) -> None:
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"{who}: chunk_size is {chunk_size}, expected a positive number or None")

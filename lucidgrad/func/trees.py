@@ -1,0 +1,155 @@
+"""Trees: nested lists, tuples, dictionaries, named tuples, dataclasses and registered types of tensors."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+Parts = tuple[Iterable[Any], Any]
+
+
+class _Family(NamedTuple):
+    """How the trees of one type come apart and together."""
+
+    take_apart: Callable[[Any], Parts]
+    put_together: Callable[[list[Any], Any], Any]
+
+
+_families: dict[type, _Family] = {
+    list: _Family(lambda tree: (tree, None), lambda parts, _: parts),
+    tuple: _Family(lambda tree: (tree, None), lambda parts, _: tuple(parts)),
+    dict: _Family(lambda tree: (tree.values(), tuple(tree)), lambda parts, keys: dict(zip(keys, parts, strict=True))),
+}
+
+
+def register(
+    tree_type: type, take_apart: Callable[[Any], Parts], put_together: Callable[[list[Any], Any], Any]
+) -> None:
+    """Make a type known as a tree.
+
+    Parameters
+    ----------
+    tree_type
+        The type; its subclasses are not included.
+    take_apart
+        ``take_apart(tree) -> (parts, rest)``: the parts, which may be trees, and what else makes up the tree.
+    put_together
+        ``put_together(parts, rest) -> tree``, the inverse.
+
+    Examples
+    --------
+    >>> from lucidgrad.func import trees
+    >>> class Pair:
+    ...     def __init__(self, left, right):
+    ...         self.left, self.right = left, right
+    >>> trees.register(Pair, lambda p: ((p.left, p.right), None), lambda parts, _: Pair(*parts))
+    >>> trees.map(lambda x: 2 * x, Pair(1, 2)).right
+    4
+    """
+    _families[tree_type] = _Family(take_apart, put_together)
+
+
+def _family(tree: Any) -> _Family | None:
+    kind = type(tree)
+    found = _families.get(kind)
+    if found is None and isinstance(tree, tuple) and hasattr(kind, "_fields"):
+        found = _families[kind] = _Family(lambda tree: (tree, None), lambda parts, _: kind(*parts))
+    elif found is None and dataclasses.is_dataclass(tree):
+        names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
+        found = _families[kind] = _Family(
+            lambda tree: ([getattr(tree, name) for name in names], None),
+            lambda parts, _: kind(**dict(zip(names, parts, strict=True))),
+        )
+    return found
+
+
+class Shape:
+    """The structure of a tree without its leaves."""
+
+    __slots__ = ("kind", "parts", "rest")
+
+    def __init__(self, kind: type | None, parts: "tuple[Shape, ...]" = (), rest: Any = None) -> None:
+        self.kind, self.parts, self.rest = kind, parts, rest
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Shape):
+            return NotImplemented
+        return (self.kind, self.parts, self.rest) == (other.kind, other.parts, other.rest)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "*" if self.kind is None else f"{self.kind.__name__}{self.parts or ''}"
+
+    def build(self, leaves: Iterator[Any]) -> Any:
+        """The tree with these leaves."""
+        if self.kind is None:
+            return next(leaves)
+        return _families[self.kind].put_together([part.build(leaves) for part in self.parts], self.rest)
+
+
+_LEAF = Shape(None)
+
+
+def flatten(tree: Any) -> tuple[list[Any], Shape]:
+    """The leaves of a tree in order, and its structure."""
+    leaves: list[Any] = []
+    return leaves, _gather(tree, leaves)
+
+
+def _gather(tree: Any, leaves: list[Any]) -> Shape:
+    family = _family(tree)
+    if family is None:
+        leaves.append(tree)
+        return _LEAF
+    parts, rest = family.take_apart(tree)
+    return Shape(type(tree), tuple(_gather(part, leaves) for part in parts), rest)
+
+
+def unflatten(shape: Shape, leaves: Iterable[Any]) -> Any:
+    """The tree of a structure with these leaves."""
+    return shape.build(iter(leaves))
+
+
+def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Apply a function to the leaves of trees of one structure.
+
+    Examples
+    --------
+    >>> from lucidgrad.func import trees
+    >>> trees.map(lambda a, b: a + b, {"w": 1, "b": [2]}, {"w": 10, "b": [20]})
+    {'w': 11, 'b': [22]}
+    """
+    leaves, shape = flatten(tree)
+    columns = [leaves]
+    for other in others:
+        more, its_shape = flatten(other)
+        if its_shape != shape:
+            raise ValueError(f"trees.map: given trees of different structure, {shape} and {its_shape}")
+        columns.append(more)
+    return unflatten(shape, [function(*row) for row in zip(*columns, strict=True)])
+
+
+def spread(prefix: Any, tree: Any, what: str) -> list[Any]:
+    """One value per leaf of a tree, from a tree that may end earlier: a value there holds for all leaves below."""
+    leaves: list[Any] = []
+    _spread(prefix, tree, what, leaves)
+    return leaves
+
+
+def _spread(prefix: Any, tree: Any, what: str, leaves: list[Any]) -> None:
+    family = _family(prefix)
+    if family is None:
+        leaves.extend([prefix] * len(flatten(tree)[0]))
+        return
+    theirs = _family(tree)
+    parts, rest = family.take_apart(prefix)
+    parts = list(parts)
+    tree_parts, tree_rest = theirs.take_apart(tree) if theirs is not None else ((), None)
+    tree_parts = list(tree_parts)
+    if isinstance(prefix, list) != isinstance(tree, list) or len(parts) != len(tree_parts) or rest != tree_rest:
+        raise ValueError(
+            f"{what}: given {prefix!r}, which does not fit the structure {flatten(tree)[1]}; "
+            f"expected one value, or the same structure"
+        )
+    for part, tree_part in zip(parts, tree_parts, strict=True):
+        _spread(part, tree_part, what, leaves)

@@ -1,0 +1,157 @@
+"""`vmap`: a function of one example becomes a function of many."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lucidgrad.core.batching import enter_level, leave_level
+from lucidgrad.core.levels import Level, draws
+from lucidgrad.ops.joining import concat
+from lucidgrad.ops.shape import moveaxis
+from lucidgrad.tensor import Tensor
+
+from . import trees
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """Map a function over an axis of its arguments, all examples at once.
+
+    Parameters
+    ----------
+    func
+        A function of one example: trees of tensors in, trees of tensors out.
+    in_dims
+        The axis of each argument that holds the examples, None where all examples share the argument; an int for
+        all arguments, or a tuple with one entry per argument, each an int, None or a tree of them. Keyword arguments
+        are mapped over their first axis.
+    out_dims
+        Where the results have the axis.
+    randomness
+        What random functions do inside: ``"error"``, ``"different"`` numbers per example, or the ``"same"``.
+    chunk_size
+        How many examples to take at once, against memory blow-up; None for all.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.func import grad, vmap
+    >>> x = lg.tensor([1.0, 2.0, 3.0])
+    >>> vmap(grad(lambda x: x**3))(x)  # the derivative at each point
+    tensor([ 3., 12., 27.])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise ValueError(f"vmap: randomness is {randomness!r}, expected 'error', 'different' or 'same'")
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"vmap: chunk_size is {chunk_size}, expected a positive number or None")
+
+    @functools.wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, shape, dims, size = _examples(in_dims, args, kwargs)
+        if chunk_size is None or size <= chunk_size:
+            return _run(func, leaves, shape, dims, size, out_dims, randomness)
+        pieces = []
+        for start in range(0, size, chunk_size):
+            part = [
+                x if d is None else _narrow(x, d, start, min(start + chunk_size, size))
+                for x, d in zip(leaves, dims, strict=True)
+            ]
+            pieces.append(_run(func, part, shape, dims, min(chunk_size, size - start), out_dims, randomness))
+        rows, outer = zip(*(trees.flatten(piece) for piece in pieces), strict=True)
+        places = trees.spread(out_dims, pieces[0], "vmap: out_dims")
+        joined = [
+            column[0] if d is None else concat(list(column), axis=d)
+            for column, d in zip(zip(*rows, strict=True), places, strict=True)
+        ]
+        return trees.unflatten(outer[0], joined)
+
+    return mapped
+
+
+def _narrow(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    key = [slice(None)] * x.ndim
+    key[axis] = slice(start, stop)
+    return x[tuple(key)]
+
+
+def _examples(in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any, list[Any], int]:
+    """The leaves of all arguments, the axis of each, and the number of examples."""
+    if isinstance(in_dims, list):
+        in_dims = tuple(in_dims)
+    if isinstance(in_dims, tuple) and len(in_dims) != len(args):
+        raise ValueError(f"vmap: in_dims has {len(in_dims)} entries for {len(args)} arguments")
+    leaves, shape = trees.flatten((args, kwargs))
+    dims = trees.spread(in_dims, args, "vmap: in_dims") + [0] * len(trees.flatten(kwargs)[0])
+    sizes: dict[int, int] = {}
+    for i, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
+        if dim is None:
+            continue
+        if not isinstance(x, Tensor):
+            if not isinstance(in_dims, int):
+                raise ValueError(
+                    f"vmap: argument {i} is a {type(x).__name__} and has in_dims {dim!r}; only tensors have axes to "
+                    f"map over: give None"
+                )
+            if isinstance(x, (bool, int, float, complex, str)) or x is None or callable(x):
+                raise ValueError(
+                    f"vmap: argument {i} is a {type(x).__name__}, which has no axis {dim}; give in_dims=None for it"
+                )
+        if isinstance(dim, bool) or not isinstance(dim, int):
+            raise TypeError(f"vmap: in_dims has {dim!r}, expected an int or None")
+        if not -x.ndim <= dim < x.ndim:
+            raise ValueError(f"vmap: argument {i} has {x.ndim} axes, in_dims asks for axis {dim}")
+        dims[i] = dim % x.ndim
+        sizes[i] = x.shape[dim]
+    if not sizes:
+        raise ValueError("vmap: no argument is mapped over; in_dims must name an axis of at least one tensor")
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"vmap: the mapped axes have different lengths: {sorted(set(sizes.values()))}")
+    return leaves, shape, dims, next(iter(sizes.values()))
+
+
+def _run(
+    func: Callable[..., Any],
+    leaves: Sequence[Any],
+    shape: Any,
+    dims: Sequence[Any],
+    size: int,
+    out_dims: Any,
+    randomness: str,
+) -> Any:
+    before = draws.maps
+    with Level("vmap") as level:
+        entered = [
+            x if d is None else enter_level(moveaxis(x, d, 0) if d else x, level=level, size=size)
+            for x, d in zip(leaves, dims, strict=True)
+        ]
+        args, kwargs = trees.unflatten(shape, entered)
+        draws.maps = (*before, (level, size, randomness))
+        try:
+            result = func(*args, **kwargs)
+        finally:
+            draws.maps = before
+        outs, outer = trees.flatten(result)
+        places = trees.spread(out_dims, result, "vmap: out_dims")
+        left = []
+        for y, place in zip(outs, places, strict=True):
+            if not isinstance(y, Tensor):
+                raise TypeError(
+                    f"vmap: the function returned a {type(y).__name__}, expected tensors only; "
+                    f"use lg.asarray, or leave it out"
+                )
+            if place is None:
+                if any(number == level for number, _ in getattr(y.array, "levels", ())):
+                    raise ValueError("vmap: an output with out_dims None differs from example to example")
+                left.append(y)
+                continue
+            y = leave_level(y, level=level, size=size)
+            if not -y.ndim <= place < y.ndim:
+                raise ValueError(f"vmap: an output has {y.ndim} axes with the mapped one, out_dims is {place}")
+            left.append(moveaxis(y, 0, place) if place % y.ndim else y)
+        return trees.unflatten(outer, left)

@@ -1,0 +1,5 @@
+"""Tools around training: checkpointing of activations."""
+
+from . import checkpoint
+
+__all__ = ["checkpoint"]

@@ -1,0 +1,163 @@
+"""Activation checkpointing: what a function keeps for backward is dropped and computed again when it is needed.
+
+Nothing is re-entered: the graph is that of the first run, and the second run only fills in what its nodes kept. So
+closed-over parameters get their gradients, `grad` works, checkpoints nest, and every order of derivative follows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from lucidgrad import random
+from lucidgrad.autograd.keeping import change_kept, pack_kept
+from lucidgrad.core.dispatch import box
+from lucidgrad.core.modes import enable_grad, new_nodes
+from lucidgrad.core.primitive import meta_of
+from lucidgrad.tensor import Tensor
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a checkpointed function did not do what the first run did."""
+
+
+class _Done(Exception):
+    """All that was dropped is there again: the second run need not go on."""
+
+
+class _Frame:
+    """One call of a checkpointed function: how to run it again, and what its nodes wait for."""
+
+    def __init__(
+        self, run: Callable[[], Any], preserve: bool, check: bool, keeps: Callable[[str], bool] | None
+    ) -> None:
+        self.run, self.check, self.keeps = run, check, keeps
+        self.states = random.states() if preserve else None
+        self.metas: list[Any] = []
+        self.values: dict[int, Any] = {}
+
+    def drop(self, node: Any) -> None:
+        """In the first run: nodes keep numbers instead of arrays."""
+        if self.keeps is None or not self.keeps(node.recipe.primitive.name):
+            pack_kept(node, self._number, self._value)
+
+    def _number(self, t: Tensor) -> int:
+        self.metas.append(meta_of(t.array))
+        return len(self.metas) - 1
+
+    def _value(self, number: int) -> Tensor:
+        if number not in self.values:
+            self._run_again()
+        made: Tensor = box(self.values.pop(number))
+        return made
+
+    def _run_again(self) -> None:
+        before = random.states() if self.states is not None else None
+        collected: dict[int, Any] = {}
+
+        def collect(node: Any) -> None:
+            if self.keeps is not None and self.keeps(node.recipe.primitive.name):
+                return
+            change_kept(node, take)
+            if len(collected) == len(self.metas):
+                raise _Done
+
+        def take(array: Any) -> Any:
+            number = len(collected)
+            if self.check and (number >= len(self.metas) or meta_of(array) != self.metas[number]):
+                was = self.metas[number] if number < len(self.metas) else "nothing"
+                raise CheckpointError(
+                    f"checkpoint: the second run keeps {meta_of(array)} as value {number}, the first kept {was}; "
+                    f"the function must do the same each time it runs"
+                )
+            collected[number] = array
+            return array
+
+        try:
+            if self.states is not None:
+                random.set_states(self.states)
+            with enable_grad(), new_nodes(collect):
+                self.run()
+        except _Done:
+            pass
+        finally:
+            if before is not None:
+                random.set_states(before)
+        if len(collected) < len(self.metas):
+            raise CheckpointError(
+                f"checkpoint: the second run kept {len(collected)} values, the first {len(self.metas)}; "
+                f"the function must do the same each time it runs"
+            )
+        self.values = collected
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool = False,
+    preserve_rng_state: bool = True,
+    determinism_check: str = "default",
+    policy: Callable[[str], bool] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Run a function without keeping its intermediate values; backward runs it again to have them.
+
+    Parameters
+    ----------
+    function, args, kwargs
+        What to run. It must do the same when it runs again.
+    use_reentrant
+        Only False: gradients are then right for closed-over parameters and for `autograd.grad`.
+    preserve_rng_state
+        Draw the same random numbers the second time (dropout).
+    determinism_check
+        ``"default"`` compares shapes, dtypes and devices of both runs, ``"none"`` does not.
+    policy
+        ``policy(op name) -> bool``: whether what this operation keeps is kept as usual (selective checkpointing).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.5], requires_grad=True)
+    >>> y = lg.utils.checkpoint.checkpoint(lambda x: lg.sin(lg.exp(x)), x)
+    >>> y.backward()
+    >>> bool(x.grad == lg.cos(lg.exp(x)) * lg.exp(x))
+    True
+    """
+    if use_reentrant:
+        raise ValueError("checkpoint: use_reentrant=True is not offered: it gives wrong gradients for closures")
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"checkpoint: determinism_check is {determinism_check!r}, expected 'default' or 'none'")
+    frame = _Frame(lambda: function(*args, **kwargs), preserve_rng_state, determinism_check == "default", policy)
+    with new_nodes(frame.drop):
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Tensor, **options: Any) -> Tensor:
+    """Run functions one after the other in segments, each but the last checkpointed.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.5], requires_grad=True)
+    >>> lg.utils.checkpoint.checkpoint_sequential([lg.sin, lg.exp, lg.tanh], 2, x).backward()
+    >>> x.grad.shape
+    (1,)
+    """
+    parts = list(functions)
+    if not 1 <= segments <= max(len(parts), 1):
+        raise ValueError(f"checkpoint_sequential: given {segments} segments for {len(parts)} functions")
+    size = len(parts) // segments
+
+    def chain(start: int, stop: int) -> Callable[[Tensor], Tensor]:
+        def run(x: Tensor) -> Tensor:
+            for part in parts[start:stop]:
+                x = part(x)
+            return x
+
+        return run
+
+    x = input
+    for k in range(segments - 1):
+        x = checkpoint(chain(k * size, (k + 1) * size), x, **options)
+    return chain((segments - 1) * size, len(parts))(x)

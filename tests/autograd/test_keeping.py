@@ -1,0 +1,198 @@
+"""What nodes keep: hooks, host memory, checkpoints; and hooks on several gradients."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import lucidgrad as lg
+from lucidgrad.autograd import graph
+from lucidgrad.utils import checkpoint as checkpoints
+from lucidgrad.utils.checkpoint import checkpoint
+
+
+@pytest.fixture
+def x():
+    lg.manual_seed(0)
+    return lg.randn(5, dtype=lg.float64, requires_grad=True)
+
+
+@pytest.fixture
+def w():
+    return lg.randn(5, dtype=lg.float64, requires_grad=True)
+
+
+def same(found, expected):
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(a.detach()), np.asarray(b.detach()))
+
+
+def test_hooks_see_what_is_kept_and_give_it_back(x):
+    packed, unpacked = [], []
+
+    def pack(t):
+        assert isinstance(t, lg.Tensor) and not t.requires_grad and not lg.is_grad_enabled()
+        packed.append(t)
+        return len(packed) - 1
+
+    def unpack(i):
+        unpacked.append(i)
+        return packed[i]
+
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = lg.exp(x) * lg.sin(x)
+    y.sum().backward()
+    assert len(packed) == len(unpacked) == 4  # exp keeps y, sin keeps x, multiply keeps both inputs
+    np.testing.assert_allclose(x.grad.numpy(), (lg.exp(x) * (lg.sin(x) + lg.cos(x))).detach().numpy())
+
+
+def test_hooks_serve_the_second_order(x):
+    with graph.saved_tensors_hooks(lambda t: t.numpy(), lg.asarray):
+        y = x**3
+        (g,) = lg.autograd.grad(y.sum(), x, create_graph=True)
+    np.testing.assert_allclose(lg.autograd.grad(g.sum(), x)[0].numpy(), 6 * x.detach().numpy())
+
+
+def test_the_innermost_hooks_count_and_can_be_forbidden(x):
+    seen = []
+    with graph.saved_tensors_hooks(lambda t: seen.append("outer") or t, lambda t: t):
+        with graph.saved_tensors_hooks(lambda t: seen.append("inner") or t, lambda t: t):
+            lg.exp(x)
+        lg.exp(x)
+    assert seen == ["inner", "outer"]
+    with (
+        graph.disable_saved_tensors_hooks("not here"),
+        pytest.raises(RuntimeError, match="not here"),
+        graph.saved_tensors_hooks(lambda t: t, lambda t: t),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("back", "error"), [(lambda t: 3, TypeError), (lambda t: t[:2], RuntimeError)])
+def test_a_wrong_unpack_is_told(x, back, error):
+    with graph.saved_tensors_hooks(lambda t: t, back):
+        y = lg.exp(x)
+    with pytest.raises(error, match="unpack hook"):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_a_failing_pack_leaves_the_modes_as_they_were(x):
+    def fail(t):
+        raise ValueError("no room")
+
+    with pytest.raises(ValueError, match="no room"), graph.saved_tensors_hooks(fail, lambda t: t):
+        lg.exp(x)
+    y = lg.exp(x)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.exp(x.detach().numpy()))
+
+
+def test_save_on_cpu_changes_nothing(x):
+    with graph.save_on_cpu():
+        y = lg.tanh(x) * x
+    same(lg.autograd.grad(y.sum(), x), lg.autograd.grad((lg.tanh(x) * x).sum(), x))
+
+
+# -- checkpoints -----------------------------------------------------------------------------------------
+def noisy(x, w):
+    return lg.tanh(x * w) * (lg.rand(5) > 0.5) * lg.exp(x)
+
+
+def test_gradients_of_every_order_are_the_same(x, w):
+    results = []
+    for run in (lambda: noisy(x, w), lambda: checkpoint(lambda x: noisy(x, w), x)):
+        lg.manual_seed(7)
+        y = run()
+        after = lg.rand(2)
+        first = lg.autograd.grad(y.sum(), (x, w), create_graph=True)
+        second = lg.autograd.grad(sum(g.sum() for g in first), (x, w))
+        results.append([y, after, *first, *second, lg.rand(2)])
+    same(*results)
+
+
+def test_the_function_runs_again_once_per_walk_and_keeps_nothing_between(x):
+    runs, alive = [], []
+
+    def f(x):
+        runs.append(1)
+        h = lg.exp(x)
+        alive.append(weakref.ref(h.array))
+        return lg.sin(h)
+
+    y = checkpoint(f, x)
+    gc.collect()
+    assert alive[0]() is None
+    y.sum().backward(retain_graph=True)
+    assert len(runs) == 2
+    y.sum().backward()
+    assert len(runs) == 3
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()
+
+
+def test_checkpoints_nest(x, w):
+    def inner(y):
+        return lg.sin(y) * w
+
+    y = checkpoint(lambda x: checkpoint(inner, lg.exp(x)) * x, x)
+    same(lg.autograd.grad(y.sum(), (x, w)), lg.autograd.grad((inner(lg.exp(x)) * x).sum(), (x, w)))
+
+
+def test_a_policy_keeps_what_it_names(x):
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return lg.sin(lg.exp(x))
+
+    checkpoint(f, x, policy=lambda name: name in ("exp", "sin")).sum().backward()
+    assert len(runs) == 1
+    same([x.grad], lg.autograd.grad(lg.sin(lg.exp(x)).sum(), x))
+
+
+def test_a_function_that_changes_is_found_out(x):
+    sizes = iter([5, 3])
+    y = checkpoint(lambda x: lg.sin(x[: next(sizes)]).sum(), x)
+    with pytest.raises(checkpoints.CheckpointError, match="second run"):
+        y.backward()
+    assert x.grad is None
+
+
+def test_segments(x):
+    functions = [lg.sin, lg.exp, lg.tanh, lg.cos, lg.exp]
+    y = checkpoints.checkpoint_sequential(functions, 2, x)
+    same(lg.autograd.grad(y.sum(), x), lg.autograd.grad(lg.exp(lg.cos(lg.tanh(lg.exp(lg.sin(x))))).sum(), x))
+
+
+# -- hooks on several gradients --------------------------------------------------------------------------
+def test_a_hook_on_several_gradients_fires_when_all_are_there(x, w):
+    seen = []
+    handle = graph.register_multi_grad_hook((x, w), lambda gs: seen.append([g is not None for g in gs]))
+    (x * w).sum().backward()
+    (x * x).sum().backward()
+    assert seen == [[True, True], [True, False]]
+    handle.remove()
+    (x * w).sum().backward()
+    assert len(seen) == 2
+
+
+def test_a_hook_on_any_gradient_fires_once(x, w):
+    seen = []
+    with graph.register_multi_grad_hook((x, w), seen.append, mode="any"):
+        (x * w).sum().backward()
+    assert len(seen) == 1
+
+
+def test_an_exception_in_a_hook_leaves_nothing_behind(x, w):
+    def fail(gs):
+        raise ValueError("stop")
+
+    with graph.register_multi_grad_hook((x, w), fail), pytest.raises(ValueError, match="stop"):
+        (x * w).sum().backward()
+    assert x.grad is None and w.grad is None
+    seen = []
+    with graph.register_multi_grad_hook((x, w), seen.append):
+        (x * w).sum().backward()
+    assert len(seen) == 1
