@@ -471,9 +471,9 @@ def _raw_key(key: Any, array: Any) -> Any:
     if isinstance(key, Tensor):
         if key.ndim == 0 and key.dtype != dtype.named("bool") and type(key.array) is not Batched:
             return key.__index__()
-        backend = device.by_array[type(array)]
-        if key.device == "cpu" and backend.name != "cpu":
-            return backend.asarray(key.array, where=backend.device_of(array))
+        where = device.by_array[type(array)].device_of(array)
+        if key.device == "cpu" and where != "cpu":
+            return device.backend_named(where).asarray(key.array, where=where)
         return key.array
     if isinstance(key, (bool, list)) or type(key) in device.by_array:
         if isinstance(key, list):

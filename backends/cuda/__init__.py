@@ -1,6 +1,6 @@
 """The CUDA back end: CuPy. Importing this package imports no CuPy; `load` does, and registers the device."""
 
-from lucidgrad.core import batching, device
+from lucidgrad.core import device, levels
 
 
 def load() -> None:
@@ -14,9 +14,10 @@ def load() -> None:
     cuda = CUDA()
     device.register(cuda)
     device.places[cuda.array_types[0]] = place_of_array
-    device.places[batching.Batched] = _place_of_batch
+    for layer in levels.Layer.__subclasses__():
+        device.places[layer] = _place_of_layer
 
 
-def _place_of_batch(array: batching.Batched) -> object:
-    find = device.places.get(type(array.value))
-    return None if find is None else find(array.value)
+def _place_of_layer(array: levels.Layer) -> object:
+    find = device.places.get(type(array.front))
+    return None if find is None else find(array.front)

@@ -13,7 +13,7 @@ from typing import Any
 import cupy
 from cupy.cuda import Device, Event, Stream, get_current_stream, get_device_id
 
-from lucidgrad.core.batching import Batched
+from lucidgrad.core.levels import Layer
 
 _HERE = nullcontext()
 several = False  # whether there are several devices; set by the back end
@@ -103,8 +103,9 @@ _leaving: list[tuple[list[Any], Any]] = []  # memory that nothing refers to any 
 
 def hold(array: Any, place: Place) -> None:
     """Keep the memory of an array, once nothing refers to it, until a stream is done with what it has then."""
-    while type(array) is Batched:
-        array = array.value
+    if isinstance(array, Layer):
+        for part in array.parts:
+            hold(part, place)
     if type(array) is not cupy.ndarray:
         return
     sweep()

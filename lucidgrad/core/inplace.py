@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import device, dtype as dtypes
+from .batching import through_program
 from .box import INFERENCE, Alias, Box
 from .dispatch import compute, history, meet, node_of, record, unwrap
 from .modes import state
@@ -50,23 +51,13 @@ def _seen(xp: Any, part: Any, winners: Any) -> Any:
         lambda xp, g, *, steps: xp.where(_region(xp, g, steps), xp.zeros_like(g), g),
         lambda xp, g, *, steps, winners: _seen(xp, forth(xp, g, steps), winners),
     ),
-    batch=lambda call, values, batched, keywords: _overwrite_batch(values, batched, keywords),
+    batch=through_program("overwrite"),
 )
 def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any, winners: Any = None) -> Any:
     """A copy of x in which the part that ``steps`` lead to has the values v."""
     part = forth(xp, x, steps)
     v = _seen(xp, xp.astype(xp.broadcast_to(v, shape=part.shape), dtype=x.dtype), winners)
     return xp.where(_region(xp, x, steps), back(xp, v, steps), x)
-
-
-def _overwrite_batch(values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-    """The program is made of primitives: run it on the batched values."""
-    from .batching import Batched
-    from .levels import Level, namespace
-
-    with Level("overwrite") as level:
-        x, v = (Batched(a, level) if b else a for a, b in zip(values, batched, strict=True))
-        return overwrite.primitive.program(namespace, x, v, **keywords).value  # type: ignore[attr-defined]
 
 
 # -- what may be written -------------------------------------------------------------------------

@@ -4,36 +4,14 @@
 second derivatives of all layers are made of it. In what follows h is the cotangent that is pulled back.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core import device
-from lucidgrad.core.batching import Batched, levels
-from lucidgrad.core.primitive import REDUCTION, joint, primitive, registry
+from lucidgrad.core.batching import through_program
+from lucidgrad.core.primitive import REDUCTION, joint, primitive
 
 from .fused import batch_pull
 from .reduction import batch_axes, count
 from .scan import inexact
-
-
-def through_program(name: str) -> Any:
-    """Batching for primitives whose program is made of primitives: it runs on the batched values."""
-
-    def batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-        level, xp = next(levels), device.by_array[Batched].xp
-        values = [Batched(v, level) if b else v for v, b in zip(values, batched, strict=True)]
-        y = registry[name].program(xp, *values, **keywords)
-        if not registry[name].outputs:
-            return y.value
-        size = next(v.value.shape[0] for v in values if type(v) is Batched and v.level == level)
-        return tuple(_leave(xp, part, level, size) for part in y)
-
-    return batch
-
-
-def _leave(xp: Any, y: Any, level: int, size: int) -> Any:
-    """An output that may not depend on what is batched, with the batch axis."""
-    return y.value if type(y) is Batched and y.level == level else xp.leave_level(y, level=level, size=size)
 
 
 # -- standardise ---------------------------------------------------------------------------------
