@@ -307,6 +307,7 @@ from .creation import (
     zeros_like,
 )
 from .datatypes import can_cast, finfo, iinfo, isdtype, result_type
+from .determinism import are_deterministic_algorithms_enabled, use_deterministic_algorithms
 from .inspection import VERSIONS as _VERSIONS, __array_namespace_info__
 from .random import (
     Generator,
@@ -336,6 +337,7 @@ _tape_namespace.public = _sys.modules[__name__]
 
 #: Names that few programs need and that take a while to import: loaded when first asked for.
 _LATER = {
+    "cudasim": ".cudasim",
     "custom_vjp": ".autograd.function",
     "cuda": ".cuda",
     "fft": ".fft",
@@ -350,7 +352,7 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import cuda, fft, func, linalg, special, utils
+    from . import cuda, cudasim, fft, func, linalg, special, utils
     from .autograd.function import custom_vjp
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma
