@@ -9,7 +9,6 @@ if __name__ != "lucidgrad.backends":
 from collections.abc import Callable
 
 from lucidgrad.core import device
-from lucidgrad.core.errors import DeviceError
 
 
 def _load_strict() -> None:
@@ -27,13 +26,13 @@ def _load(name: str) -> Callable[[], None]:
     return load
 
 
-def _no_cuda() -> None:
-    raise DeviceError(
-        "device 'cuda' can't be used: this version of lucidgrad computes on the CPU only; use device='cpu'"
-    )
+def _load_cuda() -> None:
+    from .cuda import load
+
+    load()
 
 
-device.register_loader("cuda", _no_cuda)
+device.register_loader("cuda", _load_cuda, "cupy")
 # Libraries that are imported when their device or one of their arrays is first met.
 device.register_loader("strict", _load_strict, "array_api_strict")
 device.register_loader("torch", _load("torch"), "torch")

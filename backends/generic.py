@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lucidgrad.backends.protocol import STANDARD, Backend
+from lucidgrad.backends.protocol import STANDARD, Backend, numbers_as_arrays
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import complexes, floats
 from lucidgrad.core.errors import DeviceError
@@ -72,18 +72,7 @@ class Generic(Backend):
         run = super().kernel(primitive)
         if primitive.kind is not ELEMENTWISE or primitive.name in {*self.kernels, *STANDARD}:
             return run
-
-        def program(*arrays: Any, **keywords: Any) -> Any:
-            own = [a for a in arrays if type(a) in self.array_types]
-            if len(own) < len(arrays):
-                arrays = tuple(self._array_of(a, own[0]) if type(a) in (int, float) else a for a in arrays)
-            return run(*arrays, **keywords)
-
-        return program
-
-    def _array_of(self, number: float, like: Any) -> Any:
-        made = self.library.full((), number, dtype=like.dtype if like.dtype in floats else None)
-        return self.placed(made, self.device_of(like))
+        return numbers_as_arrays(self, run)
 
     def write(self, array: Any, key: Any, value: Any) -> None:
         """Write whole arrays only: the standard knows few keys, so a part is replaced in a copy first."""

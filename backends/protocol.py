@@ -2,10 +2,11 @@
 
 import functools
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 from lucidgrad.core import device
+from lucidgrad.core.dispatch import floats
 from lucidgrad.core.primitive import Primitive, registry
 
 #: Functions of the Array API standard that libraries bring themselves.
@@ -40,6 +41,23 @@ class Namespace:
             found = functools.partial(registry[name].program, self)
         setattr(self, name, found)
         return found
+
+
+def numbers_as_arrays(backend: "Backend", run: Callable[..., Any]) -> Callable[..., Any]:
+    """A program of which Python numbers among the arguments become arrays: it may use them where only those can be."""
+
+    def program(*arrays: Any, **keywords: Any) -> Any:
+        own = [a for a in arrays if type(a) in backend.array_types]
+        if len(own) < len(arrays):
+            like, where = own[0], backend.device_of(own[0])
+            dtype = like.dtype if like.dtype in floats else None
+            arrays = tuple(backend.full((), a, dtype, where) if type(a) in (int, float) else a for a in arrays)
+        return run(*arrays, **keywords)
+
+    return program
+
+
+_ANYWHERE = nullcontext()
 
 
 class Backend:
@@ -112,6 +130,13 @@ class Backend:
         """Random numbers of a distribution: uniform, normal, integers, permutation, multinomial."""
         return self.from_numpy(device.backend_named("cpu").draw(source, how, shape, dtype, *args), self.name)
 
+    def get_state(self, source: Any) -> Any:
+        """Where a source of random numbers stands."""
+        return source.bit_generator.state
+
+    def set_state(self, source: Any, state: Any) -> None:
+        source.bit_generator.state = state
+
     def accepts(self, value: Any) -> bool:
         """Whether a foreign object is to be taken as an array of this back end."""
         return False
@@ -123,6 +148,14 @@ class Backend:
     def to_numpy(self, array: Any) -> Any:
         """The values as a NumPy array in host memory."""
         return array
+
+    def to_pinned(self, array: Any) -> Any:
+        """The same without waiting for the values, where the back end computes beside the host."""
+        return self.to_numpy(array)
+
+    def receive(self, array: Any, source: "Backend", where: Any, non_blocking: bool) -> Any:
+        """An array of another back end, or of another device, as one of this on a device."""
+        return self.from_numpy(source.to_pinned(array) if non_blocking else source.to_numpy(array), where)
 
     def from_numpy(self, array: Any, where: Any) -> Any:
         """A NumPy array's values as an array of this back end."""
@@ -138,3 +171,11 @@ class Backend:
 
     def device_of(self, array: Any) -> device.Device:
         return device.Device(self.name)
+
+    def locate(self, where: device.Device) -> device.Device:
+        """The very device that a name means, which may leave out an index; raises if there is none such."""
+        return where
+
+    def at(self, array: Any) -> AbstractContextManager[Any]:
+        """A context in which work goes to the device of an array."""
+        return _ANYWHERE

@@ -9,7 +9,7 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from .backends import cpu as _cpu  # makes the back ends known
-from .core.device import Device as device
+from .core.device import Device as device, get_default_device, set_default_device
 from .core.dtype import get_default_dtype, named as _named, set_default_dtype
 from .core.engine import tape_namespace as _tape_namespace
 from .core.errors import DeviceError, GradArgError
@@ -307,6 +307,7 @@ from .creation import (
     zeros_like,
 )
 from .datatypes import can_cast, finfo, iinfo, isdtype, result_type
+from .determinism import are_deterministic_algorithms_enabled, use_deterministic_algorithms
 from .inspection import VERSIONS as _VERSIONS, __array_namespace_info__
 from .random import (
     Generator,
@@ -336,7 +337,9 @@ _tape_namespace.public = _sys.modules[__name__]
 
 #: Names that few programs need and that take a while to import: loaded when first asked for.
 _LATER = {
+    "cudasim": ".cudasim",
     "custom_vjp": ".autograd.function",
+    "cuda": ".cuda",
     "fft": ".fft",
     "func": ".func",
     "linalg": ".linalg",
@@ -351,7 +354,7 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import fft, func, linalg, profiler, special, utils, viz
+    from . import cuda, cudasim, fft, func, linalg, profiler, special, utils, viz
     from .autograd.function import custom_vjp
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma

@@ -120,8 +120,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     """A tensor from any object with ``__dlpack__``, sharing its memory where possible."""
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
-    backend = devices.backend_named("cpu" if device is None else device)
-    return box(backend.from_dlpack(x, copy))
+    on_cuda = x.__dlpack_device__()[0] in (2, 13)  # device memory, managed memory
+    home = "cuda" if on_cuda else "cpu" if device is None or Device(device).type == "cuda" else device
+    made: Tensor = box(devices.backend_named(home).from_dlpack(x, copy))
+    return made if device is None else made.to(device)
 
 
 def _backend(array: Any) -> Any:
@@ -130,12 +132,17 @@ def _backend(array: Any) -> Any:
 
 def _raw(obj: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
     home = devices.recognise(obj)
-    if device is None and home is not None:
+    if home is None and hasattr(obj, "__cuda_array_interface__"):
+        home = devices.backend_named("cuda")
+        obj = home.asarray(obj)
+    if device is None and home is not None and (home.name != "cpu" or devices.get_default_device() == "cpu"):
         return home.asarray(obj, dtype=dtype, copy=copy)
-    backend = devices.backend_named("cpu" if device is None else device)
-    where = Device("cpu" if device is None else device)
+    where = devices.located(device)
+    backend = devices.backend_named(where)
     if home is not None and home is not backend:
-        made = backend.from_numpy(home.to_numpy(obj), where)
+        if copy is False:
+            raise ValueError(f"asarray: copy=False, but an array on {home.name} must be copied to get to {where}")
+        made = backend.receive(obj, home, where, False)
         return made if dtype is None else backend.asarray(made, dtype=dtype, where=where)
     return backend.asarray(_plain(obj), dtype=dtype, where=where, copy=copy)
 
@@ -161,7 +168,7 @@ def _shape(size: tuple[Any, ...], name: str) -> tuple[int, ...]:
 
 
 def _filled(name: str, size: tuple[Any, ...], value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    where = Device("cpu" if device is None else device)
+    where = devices.located(device)
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     made: Tensor = box(devices.backend_named(where).full(_shape(size, name), value, dtype, where))
     return made.requires_grad_() if requires_grad else made
@@ -306,6 +313,6 @@ def eye(
 
 
 def _made(name: str, device: Any, requires_grad: bool, *args: Any, dtype: Any, **options: Any) -> Tensor:
-    where = Device("cpu" if device is None else device)
+    where = devices.located(device)
     made: Tensor = box(devices.backend_named(where).create(name, where, *args, dtype=dtype, **options))
     return made.requires_grad_() if requires_grad else made

@@ -26,7 +26,7 @@ class Info:
 
     def default_device(self) -> Device:
         """Where arrays are made if nothing is said."""
-        return Device("cpu")
+        return devices.get_default_device()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtypes of Python floats, complex numbers and integers, and of indices."""

@@ -33,7 +33,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        self.device = Device(device)
+        self.device = devices.located(device)
         self.source = devices.backend_named(self.device).generator(self.device)
 
     def manual_seed(self, seed: int) -> "Generator":
@@ -43,11 +43,11 @@ class Generator:
 
     def get_state(self) -> Any:
         """The state, to be given to `set_state`."""
-        return self.source.bit_generator.state
+        return devices.backend_named(self.device).get_state(self.source)
 
     def set_state(self, state: Any) -> None:
         """Go on from a state that `get_state` gave."""
-        self.source.bit_generator.state = state
+        devices.backend_named(self.device).set_state(self.source, state)
 
 
 _seed: dict[str, int] = {}
@@ -91,9 +91,7 @@ def _draw(
     requires_grad: bool,
     *args: Any,
 ) -> Tensor:
-    where = (
-        generator.device if generator is not None and device is None else Device("cpu" if device is None else device)
-    )
+    where = generator.device if generator is not None and device is None else devices.located(device)
     source = default_generator(where) if generator is None else generator
     if source.device != where:
         raise RuntimeError(f"{how}: the generator is on {source.device}, the tensor is wanted on {where}")

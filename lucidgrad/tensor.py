@@ -8,7 +8,7 @@ from .arranging import Arranging
 from .core import device, dispatch, dtype, inplace
 from .core.batching import Batched
 from .core.box import INFERENCE, Box
-from .core.device import Device
+from .core.device import Device, located
 from .core.dispatch import box, floats, node_of
 from .core.dual import without_tangents
 from .core.engine import tape_namespace
@@ -284,8 +284,10 @@ class Tensor(Box, Operators, Methods, Arranging):
         out = self
         if dtype is not None and dtype != out.dtype:
             out = tape_namespace.astype(out, dtype)
-        if device is not None and out.device != Device(device):
-            out = transfer(out, device=str(Device(device)))
+        if device is not None:
+            where = located(device)
+            if out.device != where:
+                out = transfer(out, device=str(where), non_blocking=non_blocking)
         return out.clone() if copy and out is self else out
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> "Tensor":
@@ -296,9 +298,29 @@ class Tensor(Box, Operators, Methods, Arranging):
         """On the CPU."""
         return self.to("cpu")
 
-    def cuda(self, index: int | None = None) -> "Tensor":
-        """On a CUDA device."""
-        return self.to("cuda" if index is None else f"cuda:{index}")
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> "Tensor":
+        """On a CUDA device: the current one, or that of an index or a name."""
+        where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
+        return self.to(where, non_blocking=non_blocking)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on a CUDA device."""
+        return self.device.type == "cuda"
+
+    def pin_memory(self) -> "Tensor":
+        """A copy in page-locked memory, which a GPU reads without a stop on the way; itself if it is there."""
+        if self.is_pinned():
+            return self
+        return box(device.backend_named("cuda").pinned(self.numpy()))
+
+    def is_pinned(self) -> bool:
+        """Whether it is in page-locked memory."""
+        return device.is_loaded("cuda") and device.backend_named("cuda").is_pinned(self.array)
+
+    def record_stream(self, stream: Any) -> None:
+        """Say that a stream uses this memory, too: it is not given to anything else before that is done."""
+        device.by_array[type(self.array)].record_stream(self.array, stream)
 
     def item(self) -> Any:
         """The only element as a Python number."""
@@ -336,10 +358,18 @@ class Tensor(Box, Operators, Methods, Arranging):
         if self.requires_grad:
             raise BufferError("can't export a tensor that requires grad; use x.detach()")
         options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        return self.array.__dlpack__(**{name: value for name, value in options.items() if value is not None})
+        with device.by_array[type(self.array)].at(self.array):
+            return self.array.__dlpack__(**{name: value for name, value in options.items() if value is not None})
 
     def __dlpack_device__(self) -> Any:
         return self.array.__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.array.__cuda_array_interface__  # arrays on the CPU have none
+        if self.requires_grad:
+            raise RuntimeError("can't export a tensor that requires grad; use x.detach()")
+        return found
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         if api_version is None:
@@ -441,6 +471,9 @@ def _raw_key(key: Any, array: Any) -> Any:
     if isinstance(key, Tensor):
         if key.ndim == 0 and key.dtype != dtype.named("bool") and type(key.array) is not Batched:
             return key.__index__()
+        where = device.by_array[type(array)].device_of(array)
+        if key.device == "cpu" and where != "cpu":
+            return device.backend_named(where).asarray(key.array, where=where)
         return key.array
     if isinstance(key, (bool, list)) or type(key) in device.by_array:
         if isinstance(key, list):

@@ -1,9 +1,18 @@
 """What all tests share: array-api-strict's warning is off, and the matrix of ops and laws is printed at the end."""
 
+import contextlib
 import re
 from collections import Counter
 
+from lucidgrad.backends import cudasim
+
 CELL = re.compile(r"test_matrix\.py::test_law\[(?P<law>.+)-(?P<op>\w+)\]$")
+
+
+# Tests of device="cuda" run everywhere: on an emulated one where there is no GPU. Without a compiler they fail.
+if not cudasim.usable_gpus() and not cudasim.is_installed():
+    with contextlib.suppress(cudasim.EmulatorError):
+        cudasim.install(devices=2)
 
 
 def pytest_configure(config):

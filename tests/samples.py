@@ -16,6 +16,9 @@ import scipy.special
 
 import lucidgrad.fft
 import lucidgrad.linalg
+import lucidgrad.ops.losses
+import lucidgrad.ops.normalisation
+import lucidgrad.ops.pooling
 import lucidgrad.special  # noqa: F401  its primitives are loaded on demand
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive
 

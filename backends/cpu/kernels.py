@@ -6,13 +6,19 @@ from typing import Any
 from .kernels_arithmetic import TABLE as ARITHMETIC
 from .kernels_elementwise import COMPLEX, TABLE as ELEMENTWISE
 from .kernels_fft import TABLE as FFT
+from .kernels_fused import TABLE as FUSED
 from .kernels_linalg import TABLE as LINALG
 from .kernels_reduction import TABLE as REDUCTION
 from .kernels_sets import TABLE as SETS
 from .kernels_shape import TABLE as SHAPE
 from .kernels_special import TABLE as SPECIAL
+from .kernels_steps import TABLE as STEPS
+from .kernels_windows import TABLE as WINDOWS
 
 __all__ = ["COMPLEX", "TABLE"]
 
 #: Kernels by primitive name.
-TABLE: dict[str, Callable[..., Any]] = ARITHMETIC | ELEMENTWISE | FFT | LINALG | REDUCTION | SETS | SHAPE | SPECIAL
+TABLE: dict[str, Callable[..., Any]] = {
+    **(ARITHMETIC | ELEMENTWISE | FFT | LINALG | REDUCTION | SETS | SHAPE | SPECIAL),
+    **(FUSED | STEPS | WINDOWS),
+}

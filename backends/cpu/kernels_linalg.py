@@ -14,8 +14,8 @@ from lucidgrad.core.primitive import registry
 # -- matmul --------------------------------------------------------------------------------------
 def matmul(x1: Any, x2: Any) -> Any:
     try:
-        if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous:  # one product of all rows
-            rows = math.prod(x1.shape[:-1])
+        if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous and math.prod(x1.shape[:-2]) > 3:
+            rows = math.prod(x1.shape[:-1])  # one product of all; for less it does not pay
             y = np.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
             np.matmul(x1.reshape(rows, x1.shape[-1]), x2, out=y.reshape(rows, x2.shape[1]))
             return y

@@ -83,25 +83,6 @@ def logsumexp(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     return y if top is None else y + top.reshape(y.shape)
 
 
-def softmax(x: Any, *, axis: Any = -1) -> Any:
-    axis, x = _axes(axis), _floats(x)
-    if not x.size:
-        return x.copy()
-    e = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
-    np.exp(e, out=e)
-    e /= np.add.reduce(e, axis=axis, keepdims=True)
-    return e
-
-
-def log_softmax(x: Any, *, axis: Any = -1) -> Any:
-    axis, x = _axes(axis), _floats(x)
-    if not x.size:
-        return x.copy()
-    y = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True))
-    y -= np.log(np.add.reduce(np.exp(y), axis=axis, keepdims=True))
-    return y
-
-
 def count_nonzero(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     return np.asarray(np.count_nonzero(x, axis=_axes(axis), keepdims=keepdims), dtype=np.int64)
 
@@ -160,7 +141,7 @@ def argtopk(x: Any, *, k: int, axis: int = -1, largest: bool = True) -> Any:
 
 
 _FUNCTIONS = (
-    *(sum, prod, max, min, mean, var, std, logsumexp, softmax, log_softmax, count_nonzero),
+    *(sum, prod, max, min, mean, var, std, logsumexp, count_nonzero),
     *(cumulative_sum, cumulative_prod, logcumsumexp, cumulative_argmax, cumulative_argmin, argsort, argtopk),
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import floats
+from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import new_nodes, plain_nodes, state
 
 __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
@@ -67,8 +68,9 @@ def _bad(ct: Any) -> str | None:
     array = ct if ct is None or type(ct) in device.by_array else ct.array
     if array is None or array.dtype not in floats:
         return None
-    backend = device.by_array[type(array)]
-    values = backend.to_numpy(array)
+    while isinstance(array, Layer):
+        array = array.front
+    values = device.by_array[type(array)].to_numpy(array)
     if (values != values).any():
         return "NaN"
     return "an infinity" if (abs(values) == float("inf")).any() else None

@@ -127,6 +127,9 @@ class _Call:
     def recipe(self, wanted: tuple[int, ...]) -> "_Call":
         return self
 
+    def fused(self, array_type: type, goes: tuple[bool, ...]) -> None:
+        """No back end has a kernel for it."""
+
     def _with(self, values: Sequence[Any]) -> list[Any]:
         """All arguments, with these tensors."""
         args = list(self.args)

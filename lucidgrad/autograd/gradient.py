@@ -285,7 +285,9 @@ def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> 
             )
     elif _is_array(seed):
         here = "cpu" if meta is None else meta.device
-        seed = box(device.backend_named(here).asarray(seed, where=here))
+        backend, home = device.backend_named(here), device.by_array.get(type(seed))
+        moved = home is not None and home is not backend
+        seed = box(backend.receive(seed, home, here, False) if moved else backend.asarray(seed, where=here))
     else:
         raise TypeError(f"{who}: given {type(seed).__name__}, expected a Tensor, an array, a number or None")
     return seed if meta is None else _checked_seed(seed, meta, who, whose, level)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import dispatch
-from .levels import Layer, LayerBackend, check_alive, namespace, newer, run, structural
+from .levels import Layer, LayerBackend, Level, check_alive, namespace, newer, run, structural
 from .modes import state
-from .primitive import ELEMENTWISE, LINEAR, MATRIX, Primitive, primitive
+from .primitive import ELEMENTWISE, LINEAR, MATRIX, Primitive, primitive, registry
 
 #: Primitives that ran example by example for want of a batching rule (they warn once).
 loops: set[str] = set()
@@ -126,6 +126,20 @@ def _loop(
     if primitive.outputs:
         return tuple(run("stack", *parts, axis=0) for parts in zip(*rows, strict=True))
     return run("stack", *rows, axis=0)
+
+
+def through_program(name: str) -> Callable[..., Any]:
+    """Batching for primitives whose program is made of primitives: it runs on the batched values."""
+
+    def batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+        size = next(v.shape[0] for v, b in zip(values, batched, strict=True) if b)
+        with Level(name) as level:
+            given = [Batched(v, level) if b else v for v, b in zip(values, batched, strict=True)]
+            y = registry[name].program(namespace, *given, **keywords)
+            parts = [namespace.leave_level(part, level=level, size=size) for part in (y if type(y) is tuple else (y,))]
+        return tuple(parts) if type(y) is tuple else parts[0]
+
+    return batch
 
 
 # Three primitives that act on levels instead of running inside them, so that the tape can record them. Levels that

@@ -4,6 +4,7 @@ A back end (`lucidgrad.backends.protocol.Backend`) registers the array types it 
 name it answers to; the engine asks here and never learns which library it computes with.
 """
 
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any, ClassVar
@@ -20,14 +21,24 @@ _quiets: list[Callable[[], AbstractContextManager[Any]]] = []
 places: dict[type, Callable[[Any], Any]] = {}
 
 
+class _Defaults(threading.local):
+    """The devices that new tensors go to, the innermost last."""
+
+    stack: tuple["Device", ...]
+
+
 class Device:
     """A device: its back end's name and, where there are several, an index.
+
+    As a context it is where tensors are made for which no device is given.
 
     Examples
     --------
     >>> import lucidgrad as lg
     >>> lg.ones(3).device == "cpu"
     True
+    >>> with lg.device("cpu"):
+    ...     x = lg.ones(3)
     """
 
     __slots__ = ("index", "type")
@@ -67,6 +78,39 @@ class Device:
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (str(self),)
 
+    def __enter__(self) -> "Device":
+        _defaults.stack += (self,)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _defaults.stack = _defaults.stack[:-1]
+
+
+_Defaults.stack = (Device("cpu"),)
+_defaults = _Defaults()
+
+
+def get_default_device() -> Device:
+    """Where tensors are made for which no device is given."""
+    return _defaults.stack[-1]
+
+
+def set_default_device(device: "str | Device | None") -> None:
+    """Make new tensors on a device where none is given, in this thread; None: on the CPU again.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.set_default_device("cpu")
+    """
+    _defaults.stack = (located(device or "cpu"),)
+
+
+def located(device: "str | Device | None") -> Device:
+    """The very device that is meant: the default one for None, the current one for a name without an index."""
+    where = get_default_device() if device is None else Device(device)
+    return backend_named(where).locate(where)
+
 
 def register(backend: Any) -> None:
     """Make a back end known by its device name and its array types."""
@@ -100,9 +144,14 @@ def known() -> dict[str, str]:
     return {**dict.fromkeys(_loaders, "loaded when first used"), **found}
 
 
+def is_loaded(name: str) -> bool:
+    """Whether the back end of a device is in use."""
+    return name in _by_name
+
+
 def available() -> tuple[Device, ...]:
     """The devices whose back ends are loaded."""
-    return tuple(Device(name) for name in _by_name)
+    return tuple(backend.locate(Device(name)) for name, backend in _by_name.items())
 
 
 def backend_named(device: Any) -> Any:

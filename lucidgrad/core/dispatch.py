@@ -11,7 +11,7 @@ from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .modes import state, switch, unusual
-from .primitive import Primitive, meta_of
+from .primitive import Primitive, meta_of, registry
 from .tape import Extras, Fork, Node, Output, ages
 
 SCALARS = (bool, int, float, complex)
@@ -67,6 +67,15 @@ def place_of(array: Any) -> Any:
     """The device and stream that work on an array goes to now, where its back end has streams."""
     find = device.places.get(type(array))
     return None if find is None else find(array)
+
+
+def extras_of(*arrays: Any) -> Extras | None:
+    """What a node of work on arrays, some of which may have a place, knows beside the usual."""
+    for array in arrays:
+        find = device.places.get(type(array))
+        if find is not None:
+            return Extras(find(array))
+    return None
 
 
 def box(array: Any, node: Any = None) -> Any:
@@ -131,7 +140,7 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
     """Run a primitive on raw arrays, batched ones and Python scalars in any mixture."""
     homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
     if len(homes) > 1:
-        arrays = _meet(primitive, arrays)
+        arrays = meet(primitive, arrays)
         lead = max((a for a in arrays if type(a) in device.by_array), key=_level)  # the newest level is outermost
     else:
         (lead,) = homes.values()
@@ -148,24 +157,30 @@ def _level(array: Any) -> int:
     return getattr(array, "level", 0)
 
 
-def _meet(primitive: Primitive, arrays: Sequence[Any]) -> Sequence[Any]:
-    """Bring arrays of several back ends together: 0-d CPU values go to the others' device, else it's an error."""
+def meet(primitive: Primitive, values: Sequence[Any]) -> Sequence[Any]:
+    """Bring values of several back ends together: 0-d CPU ones go to the others' device, else it's an error."""
+    arrays = [value.array if isinstance(value, Box) else value for value in values]
     homes = [device.by_array.get(type(a)) for a in arrays]
-    target = next((b for b in homes if b is not None and b.rank == 0 and b.name != "cpu"), None)
-    if target is None:
-        return arrays  # arrays of one device, some of them batched
-    met, places = [], set()
-    for a, home in zip(arrays, homes, strict=True):
-        movable = home is not None and home.name == "cpu" and a.shape == ()
-        met.append(target.asarray(a) if movable else a)
-        if home is not None and home.rank == 0 and not movable:
-            places.add(str(home.device_of(a)))
-    if len(places) > 1:
-        raise DeviceError(
-            f"{primitive.name}: given tensors on {' and '.join(sorted(places))}, expected one device; "
-            f"move one with .to({min(places)!r})"
-        )
+    found = {str(b.device_of(a)): a for a, b in zip(arrays, homes, strict=True) if b is not None and b.rank == 0}
+    elsewhere = [name for name, a in found.items() if name != "cpu"]
+    if not elsewhere or len(found) == 1:
+        return values  # arrays of one device, some of them batched
+    met, move = list(values), registry["transfer"].op
+    for i, (a, home) in enumerate(zip(arrays, homes, strict=True)):
+        if len(elsewhere) > 1 or (home is not None and home.name == "cpu" and a.shape != ()):
+            raise different(primitive.name, *found)
+        if home is not None and home.name == "cpu":
+            moved = move(values[i] if isinstance(values[i], Box) else box(a), device=elsewhere[0])
+            met[i] = moved if isinstance(values[i], Box) else moved.array
     return met
+
+
+def different(name: str, *places: str) -> DeviceError:
+    """What is wrong with tensors of several devices."""
+    return DeviceError(
+        f"{name}: given tensors on {' and '.join(sorted(places))}, expected one device; "
+        f"move one with .to({max(places)!r})"
+    )
 
 
 def unwrap(primitive: Primitive, value: Any) -> tuple[Any, Any]:
@@ -186,6 +201,7 @@ def _describe(value: Any) -> str:
 
 def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], strict: bool = True) -> Any:
     """Call a primitive on any mixture of tensors, arrays and scalars."""
+    args = meet(primitive, args) if len(device._by_name) > 1 else args
     pairs = [unwrap(primitive, value) for value in args]
     for i, (array, _) in enumerate(pairs):
         if array is NotImplemented or (array is None and args and not _may_be_none(primitive, i)):
@@ -244,8 +260,7 @@ def record(
     made.origin = inputs if made.recipe.only is None else inputs[made.recipe.index]
     first = y[0] if primitive.outputs else y
     made.fit = fits(first, *arrays)
-    place = place_of(first)
-    made.extras = None if place is None and node_type is Node else Extras(place)
+    made.extras = extras_of(first, *arrays) or (None if node_type is Node else Extras())
     made.age = next(ages)
     if state.keeping is not None:
         state.keeping(made, y, arrays, keywords)

@@ -185,7 +185,7 @@ class Walk:
                     self.send(node, self._conj(g))
                 self._loop()
                 for node, g in self.arrived.items():
-                    self._wait(node, None)  # results are ready for the streams of the caller
+                    self._wait(node, None, g)  # results are ready for the streams of the caller
                     if _raw(g).dtype in complexes:
                         self.arrived[node] = self._conj(g)
             finally:
@@ -202,7 +202,8 @@ class Walk:
         if node not in pending:
             pending[node] = ct
         else:
-            self._wait(node, self.here)
+            self._come(ct)
+            self._wait(node, self.here, pending[node])
             if node in self.owned:
                 pending[node] = operator.iadd(pending[node], ct)
             else:
@@ -265,7 +266,7 @@ class Walk:
         extras, plan = node.extras, self.plan
         if extras is not None and extras.place is not None:
             self._go(extras.place)
-            self._wait(node, extras.place)
+            self._wait(node, extras.place, g)
         if extras is not None and type(node) is not Fork:
             g = self._hooked(extras, g)
         if plan.wanted is not None:
@@ -301,26 +302,34 @@ class Walk:
 
     def _pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...]) -> None:
         """Run the rules of a node with several inputs, a joint rule, or hooks that see all cotangents at once."""
-        recipe, needed = node.recipe, self.plan.needed
-        if recipe.joint is None and not state.observers and (node.extras is None or not node.extras.post):
-            origin = node.origin if recipe.only is None else node.inputs
+        recipe, needed, fits = node.recipe, self.plan.needed, node.fit
+        one_by_one = recipe.joint is None and not state.observers
+        if one_by_one and node.extras is None:
             for i, pull in recipe.pulls:
-                parent = origin[i]
+                parent = node.origin[i]
                 if needed is None or parent in needed:
                     ct = pull(xp, g, saved)
-                    self.send(parent, ct if node.fit is None else fit(xp, ct, node.fit[i]))
+                    self.send(parent, ct if fits is None else fit(xp, ct, fits[i]))
             return
         inputs = node.inputs
-        goes = [p is not None and (needed is None or p in needed) for p in inputs]
-        cts: list[Any] = [None] * len(goes)
-        if recipe.joint is not None:
+        goes = tuple([p is not None and (needed is None or p in needed) for p in inputs])
+        fused = recipe.fused(type(g), goes)  # type: ignore[arg-type]  # a type has a hash
+        cts: Any = None if fused is None else fused(g, saved, fits)
+        if cts is None and one_by_one and not node.extras.post:  # type: ignore[union-attr]  # in the order of plain nodes
+            for i, pull in recipe.pulls:
+                if goes[i]:
+                    ct = pull(xp, g, saved)
+                    self.send(inputs[i], ct if fits is None else fit(xp, ct, fits[i]))
+            return
+        if cts is None and recipe.joint is not None:
             cts = [ct if go else None for ct, go in zip(recipe.joint(xp, g, saved), goes, strict=True)]
-        else:
+        elif cts is None:
+            cts = [None] * len(goes)
             for i, pull in recipe.pulls:
                 if goes[i]:
                     cts[i] = pull(xp, g, saved)
-        if node.fit is not None:
-            cts = [None if ct is None else fit(xp, ct, node.fit[i]) for i, ct in enumerate(cts)]
+        if fits is not None:
+            cts = [None if ct is None else fit(xp, ct, fits[i]) for i, ct in enumerate(cts)]
         for observer in state.observers:
             observer.after(node, g, cts)
         if node.extras is not None and node.extras.post:
@@ -334,7 +343,7 @@ class Walk:
         here = self.here
         for place in self.callers.values():
             self._go(place)
-        self._wait(leaf, None)
+        self._wait(leaf, None, self.pending[leaf])
         extras, arrived = leaf.extras, self.arrived
         arrived[leaf] = self._hooked(extras, self.pending.pop(leaf))
         if self.accumulate:
@@ -359,13 +368,22 @@ class Walk:
             self.callers.setdefault(place.device, before)
             self.here = place
 
-    def _wait(self, node: Any, consumer: Any) -> None:
-        """The consumer's stream (None: the caller's) waits for the one that made the cotangent of a node."""
+    def _come(self, ct: Any) -> None:
+        """Go to the device of a cotangent that a rule sent to another one than its own."""
+        place = None if self.here is None else place_of(_raw(ct))
+        if place is not None and place.device != self.here.device:
+            place.wait_for(self.here, (_raw(ct),))
+            self._go(place)
+
+    def _wait(self, node: Any, consumer: Any, g: Any) -> None:
+        """The consumer's stream (None: the caller's) waits for the one that made g, the cotangent of a node."""
         origin = self.origins.pop(node, None)
         if origin is not None:
-            consumer = consumer or self.callers.get(origin.device, origin)
+            parts = [_raw(part) for part in (g if type(g) is list else (g,)) if part is not None]
+            here = place_of(parts[0]) or origin
+            consumer = consumer or self.callers.get(here.device, here)
             if consumer is not origin:
-                consumer.wait_for(origin)
+                consumer.wait_for(origin, parts)
 
     def _conj(self, g: Any) -> Any:
         if _raw(g).dtype not in complexes:
@@ -464,7 +482,7 @@ def accumulate(tensor: Any, found: dict[Any, Any], key: Any, create_graph: bool)
     """Add the gradient ``found[key]`` to ``tensor.grad``; a new one is kept only if nobody else can see it."""
     alone = _references(found, key) == _ALONE
     g = found[key]
-    with _accumulating:
+    with _accumulating, device.by_array[type(_raw(g))].at(_raw(g)):
         old = getattr(tensor, "_grad", None)
         if create_graph:
             with enable_grad():

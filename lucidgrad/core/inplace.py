@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import device, dtype as dtypes
+from .batching import through_program
 from .box import INFERENCE, Alias, Box
-from .dispatch import compute, history, node_of, record, unwrap
+from .dispatch import compute, history, meet, node_of, record, unwrap
 from .modes import state
 from .primitive import LINEAR, Meta, Primitive, primitive
 from .tape import GraphNode, Leaf, storage, touch
@@ -50,23 +51,13 @@ def _seen(xp: Any, part: Any, winners: Any) -> Any:
         lambda xp, g, *, steps: xp.where(_region(xp, g, steps), xp.zeros_like(g), g),
         lambda xp, g, *, steps, winners: _seen(xp, forth(xp, g, steps), winners),
     ),
-    batch=lambda call, values, batched, keywords: _overwrite_batch(values, batched, keywords),
+    batch=through_program("overwrite"),
 )
 def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any, winners: Any = None) -> Any:
     """A copy of x in which the part that ``steps`` lead to has the values v."""
     part = forth(xp, x, steps)
     v = _seen(xp, xp.astype(xp.broadcast_to(v, shape=part.shape), dtype=x.dtype), winners)
     return xp.where(_region(xp, x, steps), back(xp, v, steps), x)
-
-
-def _overwrite_batch(values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-    """The program is made of primitives: run it on the batched values."""
-    from .batching import Batched
-    from .levels import Level, namespace
-
-    with Level("overwrite") as level:
-        x, v = (Batched(a, level) if b else a for a, b in zip(values, batched, strict=True))
-        return overwrite.primitive.program(namespace, x, v, **keywords).value  # type: ignore[attr-defined]
 
 
 # -- what may be written -------------------------------------------------------------------------
@@ -115,7 +106,7 @@ def update(op: Any, x: Any, *others: Any, **keywords: Any) -> Any:
 
 def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: dict[str, Any]) -> Any:
     check_writable(x, step.name + "_", recording=True)
-    pairs = [unwrap(step, value) for value in (x, *others)]
+    pairs = [unwrap(step, value) for value in (x, *meet(step, (x, *others))[1:])]
     for i, (array, _) in enumerate(pairs):
         if array is NotImplemented:
             raise TypeError(
@@ -162,6 +153,7 @@ def _rank(dtype: Any) -> int:
 def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) -> None:
     """``x[key] = value``: the part that one step leads to is overwritten."""
     name = "__setitem__"
+    value = meet(key_step, (x, value))[1]
     array, node = unwrap(key_step, value)
     if array is NotImplemented:
         array, node = device.by_array[type(x.array)].asarray(value), None
@@ -172,14 +164,6 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
     old = node_of(x)
     if isinstance(value, Box) and type(array) is type(x.array) and backend.storage(array) is backend.storage(x.array):
         array = backend.copy(array)
-    elif (
-        type(array) in device.by_array
-        and type(array) is not type(x.array)
-        and device.by_array[type(array)] is not backend
-    ):
-        raise RuntimeError(
-            f"{name}: the value is on another device; move it with .to({str(backend.device_of(x.array))!r})"
-        )
     backend.write(x.array, keywords["key"], array)
     touch(x.array)
     if recording:

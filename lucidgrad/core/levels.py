@@ -184,6 +184,9 @@ class LayerBackend:
     def cast(self, array: Layer, dtype: Any) -> Any:
         return run("astype", array, dtype=dtype)
 
+    def at(self, array: Layer) -> Any:
+        return self._inner(array).at(array.front)
+
     def storage(self, array: Layer) -> Any:
         return self._inner(array).storage(array.front)
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
-from .dispatch import SPELLINGS, UNSET, apply, bound, box, fits, floats, history, place_of, settle, track_view
+from .dispatch import SPELLINGS, UNSET, apply, bound, box, extras_of, fits, floats, history, settle, track_view
 from .modes import state, unusual
 from .primitive import REQUIRED, Primitive, meta_of
-from .tape import Extras, Node, ages
+from .tape import Node, ages
 
 
 def compile_op(primitive: Primitive) -> Callable[..., Any]:
@@ -89,7 +89,7 @@ class _Template:
 
     def function(self, order: Sequence[str], strict: bool) -> Callable[..., Any]:
         """The operator: it is written out and compiled when it is first called, so that imports stay quick."""
-        scope: dict[str, Any] = {}
+        scope: dict[str, Any] = {"__builtins__": globals()["__builtins__"]}  # which compiled callees look for
         op = types.FunctionType(_FIRST_CALL, scope, self.p.name)
 
         def first_call(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -209,7 +209,7 @@ class _Template:
             none += " or y.dtype not in floats" if "dtype" in self.p.keywords else ""  # integers are constants
             lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
             lines += ["    " + line for line in (*self._off_tape(), *self._view())]
-            lines += ["    return out", "_n = Node()", "_n.extras = Extras(place_of(y)) if places else None"]
+            lines += ["    return out", "_n = Node()", "_n.extras = extras_of(y, lead) if places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
             lines += ["_n.age = next(ages)", "if unusual and state.keeping is not None:"]
             lines += [f"    state.keeping(_n, y, ({arrays},), {self.keyword_dict})"]
@@ -301,15 +301,14 @@ def _subsets(items: list[int]) -> list[list[int]]:
 #: Globals of the compiled operators, beside `dispatch.bound`.
 _NAMES: dict[str, Any] = {
     "UNSET": UNSET,
-    "Extras": Extras,
     "Node": Node,
     "ages": ages,
     "apply": apply,
+    "extras_of": extras_of,
     "fits": fits,
     "floats": floats,
     "history": history,
     "meta_of": meta_of,
-    "place_of": place_of,
     "places": device.places,
     "settle": settle,
     "state": state,

@@ -98,6 +98,12 @@ class Recipe:
         source = f"lambda rule: lambda xp, g, s: rule({', '.join(['xp', 'g', *words])})"
         return _compiled(source)(rule)
 
+    @functools.cache  # noqa: B019  recipes live as long as their primitives
+    def fused(self, array_type: type, goes: tuple[bool, ...]) -> Callable[..., Any] | None:
+        """A back end's one call ``(g, saved, fit) -> cotangents or None`` in place of the rules, if it has one."""
+        make = getattr(device.by_array.get(array_type), "pull", None)
+        return None if make is None else make(self, goes)
+
     def save(
         self, y: Any, xs: Sequence[Any], keywords: dict[str, Any], meta: Callable[[Any], Meta] = meta_of
     ) -> tuple[Any, ...]:

@@ -1,20 +1,45 @@
-"""Functions of several steps with one rule, which keeps the result only."""
+"""Functions of several steps with one rule, and the rules themselves as primitives.
 
+What pulls a cotangent back has a name of its own (``softmax_pull``), so that a device can compute it in one pass,
+and a rule of its own, so that every order of derivative follows. There ``h`` is the cotangent that is pulled back.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
+from lucidgrad.core.batching import shifted, spread
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import product
-from .reduction import batch_axes
-from .scan import inexact
+from .reduction import _conj, _freedom, _over, batch_axes, kept
+from .scan import INF, inexact
 
 
-def _softmax_vjp(xp: Any, g: Any, y: Any, *, axis: Any) -> Any:
-    g = g * y
-    return g - y * xp.sum(g, axis=axis, keepdims=True)
+def batch_pull(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    """Batching for what goes with a reduction: the last array has all axes, and they are one further."""
+    values = spread(values, batched)
+    rank = len(values[-1].shape) - 1
+    return call(*values, **{**keywords, "axis": shifted(keywords["axis"] if rank else None, rank)})
 
 
-@primitive(REDUCTION, vjp=_softmax_vjp, batch=batch_axes, dtype="float")
+# -- softmax -------------------------------------------------------------------------------------
+def _softmax_pull_s(xp: Any, g: Any, h: Any, s: Any, *, axis: Any) -> Any:
+    inner = xp.sum(h * s, axis=axis, keepdims=True)
+    return g * (h - inner) - h * xp.sum(g * s, axis=axis, keepdims=True)
+
+
+@primitive(
+    REDUCTION,
+    vjp=(lambda xp, g, s, *, axis: xp.softmax_pull(g, s, axis=axis), _softmax_pull_s),
+    batch=batch_pull,
+)
+def softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
+    """The cotangent of x for a cotangent h of ``s = softmax(x)``. The Jacobian is symmetric."""
+    h = h * s
+    return h - s * xp.sum(h, axis=axis, keepdims=True)
+
+
+@primitive(REDUCTION, vjp=lambda xp, g, y, *, axis: xp.softmax_pull(g, y, axis=axis), batch=batch_axes, dtype="float")
 def softmax(xp: Any, x: Any, /, axis: Any = -1) -> Any:
     """``exp(x) / sum(exp(x))`` along an axis, without overflow. NaN where all elements are ``-inf``.
 
@@ -33,11 +58,22 @@ def softmax(xp: Any, x: Any, /, axis: Any = -1) -> Any:
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-def _log_softmax_vjp(xp: Any, g: Any, y: Any, *, axis: Any) -> Any:
-    return g - xp.exp(y) * xp.sum(g, axis=axis, keepdims=True)
+@primitive(
+    REDUCTION,
+    vjp=(
+        lambda xp, g, s, *, axis: g - xp.sum(g * xp.exp(s), axis=axis, keepdims=True),
+        lambda xp, g, h, s, *, axis: -g * xp.exp(s) * xp.sum(h, axis=axis, keepdims=True),
+    ),
+    batch=batch_pull,
+)
+def log_softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
+    """The cotangent of x for a cotangent h of ``s = log_softmax(x)``."""
+    return h - xp.exp(s) * xp.sum(h, axis=axis, keepdims=True)
 
 
-@primitive(REDUCTION, vjp=_log_softmax_vjp, batch=batch_axes, dtype="float")
+@primitive(
+    REDUCTION, vjp=lambda xp, g, y, *, axis: xp.log_softmax_pull(g, y, axis=axis), batch=batch_axes, dtype="float"
+)
 def log_softmax(xp: Any, x: Any, /, axis: Any = -1) -> Any:
     """``x - logsumexp(x)`` along an axis: the logarithm of `softmax`, exact where that is tiny.
 
@@ -52,3 +88,62 @@ def log_softmax(xp: Any, x: Any, /, axis: Any = -1) -> Any:
     x = inexact(x)
     x = x - xp.max(x, axis=axis, keepdims=True) if product(x.shape) else +x
     return x - xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=True))
+
+
+# -- what `reduction` pulls back -----------------------------------------------------------------
+def _logsumexp_pull_h(xp: Any, g: Any, s: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    part = xp.logsumexp_pull(xp.ones_like(s), s, x, axis=axis, keepdims=keepdims)
+    return xp.sum(g * part, axis=axis, keepdims=keepdims)
+
+
+@primitive(
+    REDUCTION,
+    vjp=(
+        _logsumexp_pull_h,
+        lambda xp, g, y, *, axis, keepdims: -xp.sum(g * y, axis=axis, keepdims=keepdims),
+        lambda xp, g, y: g * y,
+    ),
+    batch=batch_pull,
+)
+def logsumexp_pull(xp: Any, h: Any, s: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The cotangent of x for a cotangent h of ``s = logsumexp(x)``: a softmax, so never above h."""
+    h, s = (kept(xp, r, x, axis, keepdims) for r in (h, s))
+    return h * xp.exp(x - xp.where(s == -INF, 0, s))
+
+
+def _var_pull_h(xp: Any, g: Any, x: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    d = _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))
+    return xp.sum(g * d, axis=axis, keepdims=keepdims) * 2 / _freedom(x.shape, axis, correction)
+
+
+def _var_pull_x(xp: Any, g: Any, h: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    return xp.var_pull(h, g, axis=axis, correction=correction, keepdims=keepdims)
+
+
+@primitive(REDUCTION, vjp=(_var_pull_h, _var_pull_x), batch=batch_pull)
+def var_pull(xp: Any, h: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """The cotangent of x for a cotangent h of ``var(x)``."""
+    h = kept(xp, h, x, axis, keepdims) * 2 / _freedom(x.shape, axis, correction)
+    return h * _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))
+
+
+def _std_pull_h(xp: Any, g: Any, s: Any, x: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    return _over(xp, _var_pull_h(xp, g, x, axis=axis, correction=correction, keepdims=keepdims), s) / 2
+
+
+def _std_pull_s(xp: Any, g: Any, h: Any, s: Any, x: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    d = _var_pull_h(xp, g, x, axis=axis, correction=correction, keepdims=keepdims)
+    return -_over(xp, _over(xp, h, s) * d, s) / 2
+
+
+def _std_pull_x(xp: Any, g: Any, h: Any, s: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    return xp.std_pull(h, s, g, axis=axis, correction=correction, keepdims=keepdims)
+
+
+@primitive(REDUCTION, vjp=(_std_pull_h, _std_pull_s, _std_pull_x), batch=batch_pull)
+def std_pull(
+    xp: Any, h: Any, s: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False
+) -> Any:
+    """The cotangent of x for a cotangent h of ``s = std(x)``; 0 where s is 0."""
+    h = _over(xp, *(kept(xp, r, x, axis, keepdims) for r in (h, s)))
+    return h / _freedom(x.shape, axis, correction) * _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))

@@ -153,7 +153,7 @@ def gamma(xp: Any, x: Any, /) -> Any:
     sine, turns = _cycle(xp, x, below)[0], xp.round(xp.where(below, x, 0))
     sine = xp.where(turns - 2 * xp.floor(turns * 0.5) == 0, sine, -sine)
     pole = below & (sine == 0)
-    tiny = below & (a < 1e-30)  # the gamma function is 1 / x there; a * sine would underflow
+    tiny = below & (a < 1e-17)  # the gamma function is 1 / x there; a * sine would underflow
     reflected = math.pi / xp.where(below & ~pole & ~tiny, safe * sine, 1) / y
     y = xp.where(below, xp.where(tiny, -y, reflected), y)
     y = xp.where(x == 0, _signed_infinity(xp, x), y)

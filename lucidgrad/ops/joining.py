@@ -6,6 +6,7 @@ from typing import Any
 
 from lucidgrad.core import device
 from lucidgrad.core.batching import Batched, run, spread
+from lucidgrad.core.levels import Layer
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 
 from .axes import axis_of, beside, product, sizes_of
@@ -317,8 +318,8 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
 def _home(x: Any) -> Any:
     """The back end that a tensor's elements are on, under however many batch levels."""
     raw = getattr(x, "array", x)
-    while type(raw) is Batched:
-        raw = raw.value
+    while isinstance(raw, Layer):
+        raw = raw.front
     return device.backend_of(raw)
 
 

@@ -27,14 +27,19 @@ def _left(xp: Any, g: Any, x2: Any) -> Any:
 
 
 def _right(xp: Any, g: Any, x1: Any, x2_meta: Any) -> Any:
-    """``x1ᵀ @ g``; the rows of a whole batch make one product where x2 has no batch."""
+    """``x1ᵀ @ g``; the rows of all matrices of a batch that met the same one of x2 make one product."""
     if x1.ndim == 1:
         return xp.expand_dims(x1, axis=-1) * xp.expand_dims(g, axis=-2) if g.ndim else g * x1
-    if x1.ndim > 2 >= len(x2_meta.shape):
-        rows = product(x1.shape[:-1])
-        x1 = xp.reshape(x1, shape=(rows, x1.shape[-1]))
-        g = xp.reshape(g, shape=(rows, *x2_meta.shape[1:]))
-    return xp.matmul(xp.matrix_transpose(x1), g)
+    batch, own = x1.shape[:-2], x2_meta.shape[:-2]
+    ones = next((k for k, n in enumerate(reversed(own)) if n != 1), len(own))  # along these x2 was repeated
+    folded = len(batch) if ones == len(own) else min(ones, len(batch))
+    if not folded:
+        return xp.matmul(xp.matrix_transpose(x1), g)
+    rows, columns = product(x1.shape[-2 - folded : -1]), x2_meta.shape[-1:] if x2_meta.ndim > 1 else ()
+    x1 = xp.reshape(x1, shape=(*batch[: len(batch) - folded], rows, x1.shape[-1]))
+    g = xp.reshape(g, shape=(*g.shape[: g.ndim - folded - 1 - len(columns)], rows, *columns))
+    y = xp.matmul(xp.matrix_transpose(x1), g)
+    return xp.reshape(y, shape=(*y.shape[:-2], *own[len(own) - min(folded, len(own)) :], *y.shape[-2:])) if own else y
 
 
 def _matmul_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

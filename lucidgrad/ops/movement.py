@@ -12,7 +12,7 @@ def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: 
 
 
 @primitive(LINEAR, vjp=lambda xp, g, x_meta: xp.transfer(g, device=str(x_meta.device)), batch=_batch)
-def transfer(xp: Any, x: Any, /, *, device: str) -> Any:
+def transfer(xp: Any, x: Any, /, *, device: str, non_blocking: bool = False) -> Any:
     """A copy of an array on another device; gradients travel back.
 
     Examples
@@ -22,8 +22,7 @@ def transfer(xp: Any, x: Any, /, *, device: str) -> Any:
     >>> x.to("cpu") is x
     True
     """
-    source, target = devices.backend_of(x), devices.backend_named(device)
-    return target.from_numpy(source.to_numpy(x), device)
+    return devices.backend_named(device).receive(x, devices.backend_of(x), device, non_blocking)
 
 
 @primitive(LINEAR, vjp=lambda xp, g: g, batch=_batch)

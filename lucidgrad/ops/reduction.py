@@ -7,7 +7,7 @@ reduced array back with `kept` (reduced axes as ones, to broadcast) or `spread` 
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import run, shift_axis, shifted
+from lucidgrad.core.batching import run, shift_axis, shifted, spread as of_one_batch
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 
 from .axes import axes_of, inverse, product
@@ -113,8 +113,7 @@ def _freedom(shape: Sequence[int], axis: Any, correction: float) -> float:
 
 
 def _var_vjp(xp: Any, g: Any, x: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
-    g = kept(xp, g, x, axis, keepdims) * 2 / _freedom(x.shape, axis, correction)
-    return g * _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))
+    return xp.var_pull(g, x, axis=axis, correction=correction, keepdims=keepdims)
 
 
 @primitive(REDUCTION, vjp=_var_vjp, batch=batch_axes, dtype="float")
@@ -142,9 +141,7 @@ def _squared(xp: Any, x: Any) -> Any:
 
 
 def _std_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
-    g, y = (kept(xp, r, x, axis, keepdims) for r in (g, y))
-    g = _over(xp, g, y) / _freedom(x.shape, axis, correction)
-    return g * _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))
+    return xp.std_pull(g, y, x, axis=axis, correction=correction, keepdims=keepdims)
 
 
 def _over(xp: Any, g: Any, y: Any) -> Any:
@@ -208,10 +205,28 @@ def prod(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: b
 
 
 # -- extremes ------------------------------------------------------------------------------------
+def _extreme_pull_h(xp: Any, g: Any, s: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    part = xp.extreme_pull(xp.ones_like(s), s, x, axis=axis, keepdims=keepdims)
+    return xp.sum(g * part, axis=axis, keepdims=keepdims)
+
+
+def _batch_pull(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    """Batching for what goes with a reduction: the last array has all axes, and they are one further."""
+    values = of_one_batch(values, batched)
+    rank = len(values[-1].shape) - 1
+    return call(*values, **{**keywords, "axis": shifted(keywords["axis"] if rank else None, rank)})
+
+
+@primitive(REDUCTION, vjp=(_extreme_pull_h, None, None), batch=_batch_pull)
+def extreme_pull(xp: Any, h: Any, s: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The cotangent of x for a cotangent h of ``s = max(x)`` or ``min(x)``, which elements that tie share evenly."""
+    h, s = (kept(xp, r, x, axis, keepdims) for r in (h, s))
+    hit = xp.astype(x == s, dtype=x.dtype)
+    return hit * (h / xp.sum(hit, axis=axis, keepdims=True))
+
+
 def _extreme_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    g, y = (kept(xp, r, x, axis, keepdims) for r in (g, y))
-    hit = xp.astype(x == y, dtype=x.dtype)
-    return g * (hit / xp.sum(hit, axis=axis, keepdims=True))
+    return xp.extreme_pull(g, y, x, axis=axis, keepdims=keepdims)
 
 
 @primitive(REDUCTION, vjp=_extreme_vjp, batch=batch_axes)
@@ -249,8 +264,7 @@ amax, amin = max, min
 
 # -- exponentials --------------------------------------------------------------------------------
 def _logsumexp_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    g, y = (kept(xp, r, x, axis, keepdims) for r in (g, y))
-    return g * xp.exp(x - xp.where(y == -INF, 0, y))  # softmax: never above 1
+    return xp.logsumexp_pull(g, y, x, axis=axis, keepdims=keepdims)
 
 
 @primitive(REDUCTION, vjp=_logsumexp_vjp, batch=batch_axes, dtype="float")
@@ -280,12 +294,11 @@ def logsumexp(xp: Any, x: Any, /, axis: Any = None, keepdims: bool = False) -> A
 def _norm_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, keepdims: bool, ord: float) -> Any:
     if ord == 0:
         return xp.zeros_like(x)
+    if ord in (INF, -INF):
+        return xp.extreme_pull(g, y, xp.abs(x), axis=axis, keepdims=keepdims) * _direction(xp, x)
     g, y = (kept(xp, r, x, axis, keepdims) for r in (g, y))
     if ord == 1:
         return g * _direction(xp, x)
-    if ord in (INF, -INF):
-        hit = xp.astype(xp.abs(x) == y, dtype=y.dtype)
-        return g * (hit / xp.sum(hit, axis=axis, keepdims=True)) * _direction(xp, x)
     unit = xp.where(y == 0, 1, y)
     g = xp.where(y == 0, 0, g)
     if ord % 2 == 0 and ord > 0:  # a polynomial in x: smooth at 0

@@ -137,5 +137,10 @@ def isin(xp: Any, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     >>> lg.isin(lg.asarray([1, 2, 3]), lg.asarray([3, 1])).tolist()
     [True, False, True]
     """
-    found = xp.any(xp.equal(xp.expand_dims(x1, axis=-1), xp.reshape(x2, shape=(-1,))), axis=-1)
+    if not hasattr(x2, "shape"):
+        found = xp.equal(x1, x2)
+    elif not hasattr(x1, "shape"):
+        found = xp.any(xp.equal(x2, x1))
+    else:
+        found = xp.any(xp.equal(xp.expand_dims(x1, axis=-1), xp.reshape(x2, shape=(-1,))), axis=-1)
     return xp.logical_not(found) if invert else found

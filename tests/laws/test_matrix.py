@@ -6,10 +6,10 @@ from samples import EXCEPTIONS, LEVELS
 from lucidgrad.core import batching
 from lucidgrad.core.primitive import registry
 
-from . import batch_laws, derivative_laws, memory_laws, value_laws
+from . import batch_laws, derivative_laws, device_laws, memory_laws, value_laws
 from .law import LAWS, cells, samples_for
 
-FAMILIES = (value_laws, memory_laws, derivative_laws, batch_laws)
+FAMILIES = (value_laws, memory_laws, derivative_laws, batch_laws, device_laws)
 
 
 def _cell(law, name):

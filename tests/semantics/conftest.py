@@ -8,7 +8,7 @@ from lucidgrad.backends.cpu.backend import CPU
 from lucidgrad.core import device as devices
 
 
-@pytest.fixture(params=["cpu"])
+@pytest.fixture(params=["cpu", "cuda:0"])
 def device(request):
     return request.param
 

@@ -38,7 +38,7 @@ class Stream:
         before, current[0] = current[0], self
         return before
 
-    def wait_for(self, other):
+    def wait_for(self, other, arrays=()):
         log.append(("wait", self.name, other.name))
 
 

@@ -1,0 +1,101 @@
+"""Functions in C that kernels call. CuPy's headers bring complex numbers, the frame LG_NAN and LG_INFINITY."""
+
+#: What C lacks, or has with other special values than NumPy. CuPy's headers bring complex numbers.
+C_FUNCTIONS = r"""
+template <typename T> __device__ inline T lg_maximum(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+template <typename T> __device__ inline T lg_minimum(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+template <typename T> __device__ inline T lg_sign(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x; }
+template <typename C> __device__ inline C lg_complex_sign(C x) {
+    const auto size = abs(x);
+    return size == 0 ? C(0) : C(x.real() / size, x.imag() / size);
+}
+template <typename C> __device__ inline C lg_complex_expm1(C x) {
+    if (!isfinite(x.real()) || !isfinite(x.imag()) || (x.real() == 0 && x.imag() == 0)) return exp(x) - C(1);
+    const auto half = sin(x.imag() / 2);
+    return C(expm1(x.real()) * cos(x.imag()) - 2 * half * half, exp(x.real()) * sin(x.imag()));
+}
+template <typename C> __device__ inline C lg_complex_log2(C x) {
+    const C y = log(x);
+    return C(y.real() * 1.442695040888963407359924681001892137, y.imag() * 1.442695040888963407359924681001892137);
+}
+template <typename C> __device__ inline C lg_complex_divide(C a, C b) {
+    const auto re = fabs(b.real()), im = fabs(b.imag());
+    if (re == 0 && im == 0) return C(a.real() / re, a.imag() / re);
+    if (re >= im) {
+        const auto ratio = b.imag() / b.real(), scale = 1 / (b.real() + b.imag() * ratio);
+        return C((a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale);
+    }
+    const auto ratio = b.real() / b.imag(), scale = 1 / (b.imag() + b.real() * ratio);
+    return C((a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale);
+}
+template <typename C> __device__ inline C lg_complex_reciprocal(C x) {
+    if (fabs(x.imag()) <= fabs(x.real())) {
+        const auto ratio = x.imag() / x.real(), size = x.real() + x.imag() * ratio;
+        return C(1 / size, -ratio / size);
+    }
+    const auto ratio = x.real() / x.imag(), size = x.real() * ratio + x.imag();
+    return C(ratio / size, -1 / size);
+}
+template <typename C> __device__ inline C lg_complex_power(C a, C b) {
+    if (b.real() == 0 && b.imag() == 0) return C(1);
+    if (a.real() == 0 && a.imag() == 0) return b.real() > 0 ? C(0) : C(LG_NAN, LG_NAN);
+    return pow(a, b);
+}
+template <typename C> __device__ inline bool lg_isfinite(C x) { return isfinite(x.real()) && isfinite(x.imag()); }
+template <typename C> __device__ inline bool lg_isinf(C x) { return isinf(x.real()) || isinf(x.imag()); }
+template <typename T> __device__ inline T lg_float_remainder(T a, T b) {
+    T rest = fmod(a, b);
+    if (rest == 0) return copysign(T(0), b);
+    return (rest < 0) != (b < 0) && rest == rest ? rest + b : rest;
+}
+__device__ inline float lg_remainder(float a, float b) { return lg_float_remainder(a, b); }
+__device__ inline double lg_remainder(double a, double b) { return lg_float_remainder(a, b); }
+template <typename T> __device__ inline T lg_remainder(T a, T b) {
+    if (b == 0 || b == T(-1)) return 0;
+    T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+template <typename T> __device__ inline T lg_integer_fmod(T a, T b) { return b == 0 || b == T(-1) ? T(0) : T(a % b); }
+template <typename T> __device__ inline T lg_float_floor_quotient(T a, T b) {
+    const T plain = a / b;
+    if (b == 0) return plain;
+    T rest = fmod(a, b);
+    T whole = (a - rest) / b;
+    if (rest != 0 && (rest < 0) != (b < 0)) whole -= T(1);
+    if (whole == 0) return copysign(T(0), plain);
+    const T low = floor(whole);
+    return whole - low > T(0.5) ? low + T(1) : low;
+}
+__device__ inline float lg_floor_quotient(float a, float b) { return lg_float_floor_quotient(a, b); }
+__device__ inline double lg_floor_quotient(double a, double b) { return lg_float_floor_quotient(a, b); }
+template <typename T> __device__ inline T lg_floor_quotient(T a, T b) {
+    if (b == 0) return 0;
+    if (b == T(-1)) return T(0) - a;
+    T whole = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? whole - 1 : whole;
+}
+__device__ inline float lg_floor_divide(float a, float b) {
+    return isinf(a) || isinf(b) ? floor(a / b) : lg_float_floor_quotient(a, b);
+}
+__device__ inline double lg_floor_divide(double a, double b) {
+    return isinf(a) || isinf(b) ? floor(a / b) : lg_float_floor_quotient(a, b);
+}
+template <typename T> __device__ inline T lg_floor_divide(T a, T b) { return lg_floor_quotient(a, b); }
+template <typename T> __device__ inline T lg_power(T a, T b) {
+    T y = 1;
+    for (; b > 0; b >>= 1, a *= a)
+        if (b & 1) y *= a;
+    return y;
+}
+template <typename T> __device__ inline T lg_shift_left(T a, T b) {
+    return b >= T(0) && b < T(8 * sizeof(T)) ? T(a << b) : T(0);
+}
+template <typename T> __device__ inline T lg_shift_right(T a, T b) {
+    return b >= T(0) && b < T(8 * sizeof(T)) ? T(a >> b) : a < T(0) ? T(-1) : T(0);
+}
+template <typename T> __device__ inline T lg_logaddexp(T a, T b) {
+    if (a == b) return a + T(0.693147180559945309417232121458176568);
+    const T apart = a - b;
+    return apart > 0 ? a + log1p(exp(-apart)) : apart <= 0 ? b + log1p(exp(apart)) : apart;
+}
+"""

@@ -1,0 +1,122 @@
+"""A trace as the parts of a kernel: parameters, statements, and which arguments it takes."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from lucidgrad.core.primitive import Primitive, Recipe
+
+from .expression import Node, Untraceable
+from .printing import arguments_of, statements
+from .tracing import Trace, Value, trace_forward, trace_pull
+
+_LONG = 2**63
+
+
+class Kernel(NamedTuple):
+    """A kernel without its frame: arrays come first, then numbers; ``takes`` are their places among the arguments."""
+
+    name: str
+    arrays: tuple[tuple[Any, str], ...]  # dtype and word
+    numbers: tuple[tuple[type, str], ...]
+    results: tuple[tuple[Any, str], ...]
+    takes: tuple[int, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def operations(self) -> int:
+        """How many statements compute something."""
+        return len(self.lines) - len(self.results)
+
+
+def kernel_of(trace: Trace, results: Sequence[Node], name: str, shapes: Collection[int] = ()) -> Kernel:
+    """The kernel that computes results; ``shapes`` are arguments it takes even if only for their shape."""
+    used = arguments_of(results)
+    arrays: list[tuple[Any, str]] = []
+    numbers: list[tuple[int, Any, str]] = []
+    takes: list[int] = []
+    names: dict[Node, str] = {}
+    for place, node in enumerate(trace.arguments):
+        if node is None or (node not in used and place not in shapes):
+            continue
+        if node.weak:
+            numbers.append((place, node.dtype, f"s{len(numbers)}"))
+            names[node] = numbers[-1][2]
+        else:
+            arrays.append((node.dtype, f"a{len(arrays)}"))
+            takes.append(place)
+            half = node.dtype.name == "float16"
+            names[node] = f"static_cast<float>({arrays[-1][1]})" if half else arrays[-1][1]
+    lines, words = statements(results, names)
+    outputs = tuple((node.dtype, f"r{k}") for k, node in enumerate(results))
+    lines += [f"r{k} = {word};" for k, word in enumerate(words)]
+    return Kernel(
+        name,
+        tuple(arrays),
+        tuple((dtype, word) for _, dtype, word in numbers),
+        outputs,
+        (*takes, *(place for place, _, _ in numbers)),
+        tuple(lines),
+    )
+
+
+def _traced_as(value: Any, array_type: type, by_value: bool) -> Any:
+    """What a trace is told of an argument: a dtype, the type of a parameter, or the value."""
+    kind = type(value)
+    if kind is array_type:
+        return value.dtype
+    if kind in (int, float, complex) and not by_value and not (kind is int and not -_LONG <= value < _LONG):
+        return kind
+    if value is None or kind in (bool, int, float, complex):
+        return Value(value)
+    raise Untraceable(f"an argument of type {kind.__name__}")
+
+
+def forward_kernel(
+    primitive: Primitive, array_type: type, xs: Sequence[Any], keywords: dict[str, Any], by_value: bool = False
+) -> Kernel:
+    """The kernel of a primitive's program, for arguments like these; ``by_value``: numbers are constants of it."""
+    trace = trace_forward(primitive, [_traced_as(x, array_type, by_value) for x in xs], keywords)
+    arrays = [i for i, x in enumerate(xs) if type(x) is array_type]
+    return kernel_of(trace, [node for node in trace.results if node is not None], f"lg_{primitive.name}", arrays)
+
+
+class Pulled(NamedTuple):
+    """The rules of a recipe as a kernel, or None if there is nothing to compute.
+
+    ``results`` says of each input: None, nothing goes; -1, the cotangent itself; else which result of the kernel.
+    The kernel's first argument is the cotangent, the others are what the node keeps.
+    """
+
+    kernel: Kernel | None
+    results: tuple[int | None, ...]
+
+
+def pull_kernel(
+    recipe: Recipe,
+    goes: Sequence[bool],
+    g: Any,
+    saved: Sequence[Any],
+    into: Sequence[Any] | None = None,
+    by_value: bool = False,
+) -> Pulled:
+    """The kernel of a recipe's rules; ``into`` has the dtype of each result, None where it stays as it is."""
+    kinds = [
+        value.dtype if what == "meta" else Value(value) if what == "kw" else _traced_as(value, type(g), by_value)
+        for (what, _), value in zip(recipe.items, saved, strict=True)
+    ]
+    trace = trace_pull(recipe, goes, g.dtype, kinds)
+    made: list[Node] = []
+    results: list[int | None] = []
+    for i, node in enumerate(trace.results):
+        if node is not None and into is not None and into[i] is not None:
+            node = trace.cast(node, into[i])
+        if node is None:
+            results.append(None)
+        elif node is trace.arguments[0]:
+            results.append(-1)
+        else:
+            if node not in made:
+                made.append(node)
+            results.append(made.index(node))
+    name = f"lg_{recipe.primitive.name}_vjp"
+    return Pulled(kernel_of(trace, made, name, (0,)) if made else None, tuple(results))

@@ -1,0 +1,23 @@
+"""The CUDA back end: CuPy. Importing this package imports no CuPy; `load` does, and registers the device."""
+
+from lucidgrad.core import device, levels
+
+
+def load() -> None:
+    """Make device ``"cuda"`` known, or raise a `DeviceError` that says what is missing."""
+    from .driver import need
+
+    need()
+    from .backend import CUDA
+    from .streams import place_of_array
+
+    cuda = CUDA()
+    device.register(cuda)
+    device.places[cuda.array_types[0]] = place_of_array
+    for layer in levels.Layer.__subclasses__():
+        device.places[layer] = _place_of_layer
+
+
+def _place_of_layer(array: levels.Layer) -> object:
+    find = device.places.get(type(array.front))
+    return None if find is None else find(array.front)

@@ -1,0 +1,186 @@
+"""CuPy as a namespace of the Array API standard: what it spells differently, lacks, or does in its own way.
+
+This is the place where NumPy's and CuPy's arrays differ; all else calls functions of the standard.
+"""
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import array_api_compat.cupy
+import cupy
+import numpy as np
+
+compat: Any = array_api_compat.cupy
+
+
+class Library:
+    """CuPy's functions, and those of `DIFFERENCES` in place of their own."""
+
+    fft = compat.fft
+
+    def __init__(self) -> None:
+        self.linalg = SimpleNamespace(**{**vars(compat.linalg), "eig": eig, "solve": solve})
+
+    def __getattr__(self, name: str) -> Any:
+        found = DIFFERENCES[name] if name in DIFFERENCES else getattr(cupy, name)
+        setattr(self, name, found)
+        return found
+
+
+def _axes(axis: Any) -> Any:
+    return tuple(axis) if type(axis) is list else axis
+
+
+# -- creation: the device is the current one, which every kernel has set ---------------------------
+def _created(name: str) -> Callable[..., Any]:
+    function = getattr(cupy, name)
+
+    def create(*args: Any, device: Any = None, **options: Any) -> Any:
+        return function(*args, **options)
+
+    return create
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return cupy.full(shape, signed(fill_value), dtype)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    return cupy.full_like(x, signed(fill_value), dtype)
+
+
+def signed(value: Any) -> Any:
+    """A number to fill memory with: CuPy takes -0.0 for zero bytes, but not in an array."""
+    parts = (value.real, value.imag) if isinstance(value, (float, complex)) else ()
+    negative = any(part == 0 and math.copysign(1.0, part) < 0 for part in parts)
+    return cupy.asarray(np.asarray([value])).reshape(()) if negative else value
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+    return cupy.array(obj, dtype=dtype) if copy else cupy.asarray(obj, dtype=dtype)
+
+
+# -- reductions ----------------------------------------------------------------------------------
+def _reduction(name: str) -> Callable[..., Any]:
+    function = getattr(cupy, name)
+
+    def reduce(x: Any, /, *, axis: Any = None, **options: Any) -> Any:
+        return function(x, axis=_axes(axis), **options)
+
+    return reduce
+
+
+def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return cupy.sum(x != 0, axis=_axes(axis), dtype=cupy.int64, keepdims=keepdims)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """CuPy's sort is stable; backwards and back again ties keep their order."""
+    if not x.ndim:
+        return cupy.zeros((), cupy.int64)
+    if not descending:
+        return cupy.argsort(x, axis=axis)
+    return x.shape[axis] - 1 - cupy.flip(cupy.argsort(cupy.flip(x, axis=axis), axis=axis), axis=axis)
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    y = cupy.sort(x, axis=axis)
+    return cupy.flip(y, axis=axis) if descending else y
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    return cupy.searchsorted(x1, x2 if type(x2) is cupy.ndarray else cupy.asarray(x2), side, sorter)
+
+
+def take_along_axis(x: Any, i: Any, /, *, axis: int = -1) -> Any:
+    return cupy.take_along_axis(x, i, axis=axis)
+
+
+# -- elementwise ---------------------------------------------------------------------------------
+def _whole(name: str) -> Callable[..., Any]:
+    """Rounding leaves integers as they are."""
+    function = getattr(cupy, name)
+    return lambda x, /: x.copy() if x.dtype.kind in "iu" else function(x)
+
+
+_REMAINDER = cupy.ElementwiseKernel(
+    "T x1, T x2",
+    "T y",
+    "y = fmod(x1, x2); if (y != 0) { if ((x2 < 0) != (y < 0)) y += x2; } else y = copysign((T)0, x2);",
+    "lucidgrad_remainder",
+)
+
+
+def remainder(x1: Any, x2: Any, /) -> Any:
+    """With an infinite divisor too, of which CuPy makes NaN."""
+    dtype = cupy.result_type(x1, x2)
+    if dtype.char not in "fd":
+        if dtype.char != "e":
+            return cupy.remainder(x1, x2)
+        return remainder(*(x.astype("f") if type(x) is cupy.ndarray else x for x in (x1, x2))).astype("e")
+    return _REMAINDER(*(x.astype(dtype, copy=False) if type(x) is cupy.ndarray else x for x in (x1, x2)))
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return x.astype(dtype, copy=copy)
+
+
+def _completed(name: str, where: str, value: str) -> Any:
+    """CuPy's function of complex numbers, with the standard's value where CuPy's is another one."""
+    return cupy.ElementwiseKernel(
+        "T x",
+        "T y",
+        f"typedef typename T::value_type R; const R re = x.real(), im = x.imag(); y = {where} ? {value} : {name}(x);",
+        f"lucidgrad_{name}",
+    )
+
+
+_ENDLESS = "isinf(re) || isinf(im)", "T(R(INFINITY), atan2(im, re))"
+
+#: Functions of complex numbers that the standard defines where CuPy has NaN.
+COMPLEX: dict[str, Callable[..., Any]] = {
+    "acosh": _completed("acosh", "re == 0 && isnan(im)", "T(im, R(1.5707963267948966))"),
+    "log": _completed("log", *_ENDLESS),
+    "log1p": _completed("log1p", *_ENDLESS),
+    "tanh": _completed("tanh", "re == 0 && !isfinite(im)", "T(re, R(NAN))"),
+}
+
+
+# -- linear algebra ------------------------------------------------------------------------------
+def solve(x1: Any, x2: Any, /) -> Any:
+    """Batches broadcast, which CuPy's do not."""
+    if x2.ndim == 1:
+        return solve(x1, x2[:, None])[..., 0]
+    batch = cupy.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    x1, x2 = (cupy.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    return cupy.linalg.solve(x1, x2)
+
+
+def eig(x: Any, /) -> Any:
+    """Complex also where there is nothing."""
+    dtype = cupy.result_type(x.dtype, cupy.complex64)
+    return tuple(part.astype(dtype, copy=False) for part in cupy.linalg.eig(x))
+
+
+DIFFERENCES: dict[str, Callable[..., Any]] = {
+    **{name: _created(name) for name in ("arange", "empty", "eye", "linspace", "ones", "zeros")},
+    **{name: _created(name) for name in ("empty_like", "ones_like", "zeros_like")},
+    **{name: _reduction(name) for name in ("sum", "prod", "max", "min", "all", "any")},
+    **{name: _whole(name) for name in ("ceil", "floor", "trunc")},
+    "argsort": argsort,
+    "asarray": asarray,
+    "astype": astype,
+    "count_nonzero": count_nonzero,
+    "full": full,
+    "full_like": full_like,
+    "remainder": remainder,
+    "searchsorted": searchsorted,
+    "sort": sort,
+    "take_along_axis": take_along_axis,
+    "unstack": compat.unstack,
+    "vecdot": compat.vecdot,
+}
+
+LIBRARY = Library()

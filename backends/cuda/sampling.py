@@ -1,0 +1,122 @@
+"""Random numbers made on the device: Philox 4x32-10, whose n-th number is a function of a seed and n alone.
+
+A generator is a seed and a count, so its state is two integers that are known without asking the device, and the
+numbers do not depend on what GPU draws them.
+"""
+
+import secrets
+from typing import Any
+
+import cupy
+import numpy as np
+
+_PHILOX = """
+__device__ void philox(unsigned long long seed, unsigned long long at, unsigned int r[4]) {
+    unsigned int k0 = (unsigned int)seed, k1 = (unsigned int)(seed >> 32);
+    r[0] = (unsigned int)at; r[1] = (unsigned int)(at >> 32); r[2] = 0; r[3] = 0;
+    for (int round = 0; round < 10; ++round) {
+        unsigned long long a = 0xD2511F53ULL * r[0], b = 0xCD9E8D57ULL * r[2];
+        unsigned int r1 = r[1], r3 = r[3];
+        r[0] = (unsigned int)(b >> 32) ^ r1 ^ k0; r[1] = (unsigned int)b;
+        r[2] = (unsigned int)(a >> 32) ^ r3 ^ k1; r[3] = (unsigned int)a;
+        k0 += 0x9E3779B9U; k1 += 0xBB67AE85U;
+    }
+}
+__device__ unsigned long long philox_bits(const unsigned int r[4]) {
+    return ((unsigned long long)r[1] << 32) | r[0];
+}
+__device__ double philox_unit(unsigned int high, unsigned int low) {  // 53 bits in [0, 1)
+    return ((((unsigned long long)high << 32) | low) >> 11) * (1.0 / 9007199254740992.0);
+}
+__device__ float philox_unit(unsigned int bits) {  // 24 bits in [0, 1)
+    return (bits >> 8) * (1.0f / 16777216.0f);
+}
+"""
+
+
+def _kernel(name: str, numbers: str, output: str, code: str) -> Any:
+    numbers = f"uint64 seed, uint64 start{numbers}"
+    code = f"unsigned int r[4]; philox(seed, start + i, r); {code}"
+    return cupy.ElementwiseKernel(numbers, output, code, f"lucidgrad_{name}", preamble=_PHILOX)
+
+
+# 1 - u is in (0, 1], where the logarithm is finite.
+_UNIFORM = {
+    "f": _kernel("uniform_f", ", float32 low, float32 span", "float32 y", "y = low + span * philox_unit(r[0]);"),
+    "d": _kernel("uniform_d", ", float64 low, float64 span", "float64 y", "y = low + span * philox_unit(r[1], r[0]);"),
+}
+_NORMAL = {
+    "f": _kernel(
+        "normal_f",
+        ", float32 mean, float32 std",
+        "float32 y",
+        "y = mean + std * sqrtf(-2 * logf(1 - philox_unit(r[0]))) * cospif(2 * philox_unit(r[1]));",
+    ),
+    "d": _kernel(
+        "normal_d",
+        ", float64 mean, float64 std",
+        "float64 y",
+        "y = mean + std * sqrt(-2 * log(1 - philox_unit(r[1], r[0]))) * cospi(2 * philox_unit(r[3], r[2]));",
+    ),
+}
+_BITS = _kernel("bits", "", "uint64 y", "y = philox_bits(r);")
+_INTEGERS = _kernel(
+    "integers",
+    ", int64 low, uint64 span",
+    "int64 y",
+    "y = (long long)((unsigned long long)low + philox_bits(r) % span);",
+)
+
+
+class Source:
+    """A seed, and how many numbers were drawn."""
+
+    def __init__(self, seed: int | None, device: int) -> None:
+        self.seed = (secrets.randbits(64) if seed is None else int(seed)) & 0xFFFFFFFFFFFFFFFF
+        self.count = 0
+        self.device = device
+
+    def take(self, kernel: Any, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
+        """An array that a kernel fills."""
+        y = cupy.empty(shape, dtype)
+        if y.size:
+            kernel(np.uint64(self.seed), np.uint64(self.count), *args, y)
+            self.count += y.size
+        return y
+
+
+def draw(source: Source, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
+    """Numbers of a distribution; float32 and float64 are drawn as such, not rounded from the other."""
+    dtype = np.dtype(dtype)
+    if how in ("uniform", "normal"):
+        return _floats(source, _UNIFORM if how == "uniform" else _NORMAL, how, shape, dtype, *args)
+    if how == "integers":
+        low, high = args
+        if high <= low:
+            raise ValueError(f"randint: given low {low} and high {high}, expected a larger one")
+        return source.take(_INTEGERS, shape, np.int64, np.int64(low), np.uint64(high - low)).astype(dtype, copy=False)
+    if how == "permutation":
+        return cupy.argsort(source.take(_BITS, shape, np.uint64)).astype(dtype, copy=False)
+    weights, count, replacement = args
+    return _multinomial(source, cupy.asarray(weights, np.float64), count, replacement).astype(dtype, copy=False)
+
+
+def _floats(source: Source, kernels: Any, how: str, shape: tuple[int, ...], dtype: Any, first: Any, second: Any) -> Any:
+    if dtype.kind == "c":  # unit variance in all, as PyTorch's
+        real = np.dtype("float32" if dtype.itemsize == 8 else "float64")
+        parts = _floats(source, kernels, how, (*shape, 2), real, 0.0, 0.5**0.5 if how == "normal" else 1.0)
+        return parts.view(dtype).reshape(shape) * dtype.type(second) + dtype.type(first)
+    own = dtype if dtype.char in kernels else np.dtype("float32")
+    span = second - first if how == "uniform" else second
+    return source.take(kernels[own.char], shape, own, own.type(first), own.type(span)).astype(dtype, copy=False)
+
+
+def _multinomial(source: Source, weights: Any, count: int, replacement: bool) -> Any:
+    """By the inverse of the cumulative weights; without replacement by the order of exponential waiting times."""
+    if replacement:
+        total = cupy.cumsum(weights, axis=-1)
+        u = source.take(_UNIFORM["d"], (*weights.shape[:-1], count), np.float64, 0.0, 1.0)
+        below = total[..., None, :] <= (u * total[..., -1:])[..., None]
+        return cupy.minimum(cupy.count_nonzero(below, axis=-1), weights.shape[-1] - 1)
+    u = source.take(_UNIFORM["d"], weights.shape, np.float64, 0.0, 1.0)
+    return cupy.argsort(-cupy.log1p(-u) / weights, axis=-1)[..., :count]

@@ -1,0 +1,2 @@
+// All of this is in the prelude.
+#include "cudasim_prelude.h"

@@ -1,0 +1,1 @@
+#include "../block/block_reduce.cuh"

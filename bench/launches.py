@@ -1,0 +1,231 @@
+"""``python -m bench.launches``: kernel launches per op, per VJP and per training step on CUDA, against the minimum.
+
+The minimum is one launch per operation that computes something (views compute nothing) and one per vector-Jacobian
+product: one for all cotangents of an elementwise operation or of a joint rule, one per input otherwise, none where the
+cotangent is passed on as it is; and one for the optimiser's step. It runs on the emulated device, which counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any
+
+GOALS = {"MLP 784-512-512-10, SGD": 1.3}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.launches", description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--kernels", action="store_true", help="also list the kernels of each training step")
+    options = parser.parse_args()
+    from lucidgrad import cudasim
+
+    cudasim.install()
+    print(f"{'op':24} {'forward':>8} {'backward':>9} {'minimum':>8}")
+    for name, (function, *shapes) in ops().items():
+        forward, backward, least = count_op(function, shapes)
+        print(f"{name:24} {forward:8} {backward:9} {f'{least[0]}+{least[1]}':>8}")
+    print(f"\n{'training step':32} {'launches':>8} {'minimum':>8} {'ratio':>6} {'goal':>5}  syncs  copies to host")
+    missed = []
+    for name, (make, batch) in models().items():
+        counts, least = count_step(make, batch)
+        total = sum(counts.launches.values())
+        goal = GOALS.get(name)
+        print(
+            f"{name:32} {total:8} {least:8} {total / least:6.2f} {goal or '':>5}  {counts.synchronisations:5}  "
+            f"{counts.copies_to_host}"
+        )
+        if (goal is not None and total > goal * least) or counts.synchronisations or counts.copies_to_host:
+            missed.append(name)
+        if options.kernels:
+            for kernel, times in sorted(counts.launches.items(), key=lambda item: -item[1]):
+                print(f"    {times:4} {kernel}")
+    return 1 if missed else 0
+
+
+# -- counting --------------------------------------------------------------------------------------
+def least_of(loss: Any) -> tuple[int, int]:
+    """The minimum for the graph of a tensor: launches of its operations and of their VJPs."""
+    from lucidgrad.core.tape import Fork, Node
+
+    seen, stack, forward, backward = set(), [loss._node], 0, 0
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        stack.extend(node.inputs)
+        if not isinstance(node, (Node, Fork)):
+            continue
+        primitive = node.recipe.primitive
+        if primitive.view:
+            continue
+        forward += 1
+        pulled = [p for p in node.inputs if p is not None]
+        if primitive.name in _PASSED_ON and node.fit is None:
+            continue
+        if primitive.name in _PASSED_ON:  # a sum over what was broadcast, per input that was
+            backward += sum(f is not None and f[0] != max((f[0] for f in node.fit if f), key=len) for f in node.fit)
+        else:
+            backward += 1 if node.recipe.joint is not None or primitive.kind.name == "elementwise" else len(pulled)
+    return forward, backward
+
+
+_PASSED_ON = {"add", "positive", "clone"}  # their cotangents are that of the output
+
+
+def count_op(function: Callable[..., Any], shapes: list[Any]) -> tuple[int, int, tuple[int, int]]:
+    """Launches of an operation and of its backward, with kernels compiled before."""
+    import lucidgrad as lg
+    from lucidgrad import cudasim
+
+    def arguments() -> list[Any]:
+        lg.manual_seed(0)
+        return [
+            lg.rand(*shape, device="cuda").requires_grad_() if isinstance(shape, tuple) else shape for shape in shapes
+        ]
+
+    for _ in range(2):  # the first time compiles and fills caches
+        xs = arguments()
+        with cudasim.counting() as forward:
+            y = function(*xs)
+        least = least_of(y)
+        seed = lg.ones(*y.shape, device="cuda")
+        with cudasim.counting() as backward:
+            lg.autograd.grad(y, [x for x in xs if isinstance(x, lg.Tensor) and x.requires_grad], seed)
+    return sum(forward.launches.values()), sum(backward.launches.values()), least
+
+
+def count_step(make: Callable[[], Any], batch: Callable[[], Any]) -> tuple[Any, int]:
+    """What one training step does, after two others, and the minimum."""
+    from lucidgrad import cudasim
+    from lucidgrad.ops.steps import sgd_step
+
+    parameters, loss_of = make()
+    for _ in range(3):
+        data = batch()
+        for p in parameters:
+            p.grad = None
+        with cudasim.counting() as counts:
+            loss = loss_of(*data)
+            least = sum(least_of(loss)) + 1
+            loss.backward()
+            sgd_step(parameters, [p.grad for p in parameters], lr=0.01)
+    return counts, least
+
+
+# -- what is counted -------------------------------------------------------------------------------
+def ops() -> dict[str, tuple[Any, ...]]:
+    """Operations by name, with the shapes of their inputs."""
+    import lucidgrad as lg
+    from lucidgrad.ops import losses, normalisation, pooling, windows
+
+    targets = lg.arange(32, device="cuda") % 8
+    mask = lg.rand(32, 8, device="cuda") > 0.5
+    steps = dict(stride=(1, 1), padding=(1, 1), dilation=(1, 1))
+    pool = dict(window=(2, 2), stride=(2, 2), padding=(0, 0), dilation=(1, 1))
+    row, image = (32, 8), (2, 3, 8, 8)
+    return {
+        "x + y": (lg.add, row, row),
+        "x + row": (lg.add, row, (8,)),
+        "x * y": (lg.multiply, row, row),
+        "x / y": (lg.divide, row, row),
+        "x ** y": (lg.pow, row, row),
+        "exp": (lg.exp, row),
+        "tanh": (lg.tanh, row),
+        "gelu": (lg.gelu, row),
+        "softplus": (lg.softplus, row),
+        "where": (lambda x, y: lg.where(mask, x, y), row, row),
+        "sum": (lambda x: lg.sum(x, axis=1), row),
+        "mean": (lambda x: lg.mean(x, axis=1), row),
+        "var": (lambda x: lg.var(x, axis=1), row),
+        "max": (lambda x: lg.max(x, axis=1), row),
+        "matmul": (lg.matmul, row, (8, 16)),
+        "softmax": (lambda x: lg.softmax(x, axis=-1), row),
+        "log_softmax": (lambda x: lg.log_softmax(x, axis=-1), row),
+        "logsumexp": (lambda x: lg.logsumexp(x, axis=-1), row),
+        "cross entropy": (lambda x: losses.cross_entropy_rows(x, targets), row),
+        "layer norm": (lambda x, w, b: normalisation.layer_norm(x, w, b), row, (8,), (8,)),
+        "batch norm": (lambda x, w, b: normalisation.batch_norm(x, w, b)[0], image, (3,), (3,)),
+        "convolution": (lambda x, w: windows.convolution(x, w, **steps), image, (4, 3, 3, 3)),
+        "max pool": (lambda x: pooling.max_pool(x, **pool)[0], image),
+        "average pool": (lambda x: pooling.avg_pool(x, **{k: v for k, v in pool.items() if k != "dilation"}), image),
+        "embedding": (lambda x: lg.take(x, targets, axis=0), row),
+    }
+
+
+def _parameters(*shapes: tuple[int, ...]) -> list[Any]:
+    import lucidgrad as lg
+
+    return [(lg.randn(*shape, device="cuda") * 0.05).detach().requires_grad_() for shape in shapes]
+
+
+def mlp() -> tuple[list[Any], Callable[..., Any]]:
+    import lucidgrad as lg
+    from lucidgrad.ops.losses import cross_entropy_rows
+
+    p = _parameters((784, 512), (512,), (512, 512), (512,), (512, 10), (10,))
+
+    def loss(x: Any, i: Any) -> Any:
+        h = lg.relu(x @ p[0] + p[1])
+        h = lg.relu(h @ p[2] + p[3])
+        return lg.mean(cross_entropy_rows(h @ p[4] + p[5], i))
+
+    return p, loss
+
+
+def cnn() -> tuple[list[Any], Callable[..., Any]]:
+    import lucidgrad as lg
+    from lucidgrad.ops.losses import cross_entropy_rows
+    from lucidgrad.ops.pooling import max_pool
+    from lucidgrad.ops.windows import convolution
+
+    p = _parameters((8, 1, 3, 3), (8, 1, 1), (16, 8, 3, 3), (16, 1, 1), (16 * 7 * 7, 10), (10,))
+    same = dict(stride=(1, 1), padding=(1, 1), dilation=(1, 1))
+    half = dict(window=(2, 2), stride=(2, 2), padding=(0, 0), dilation=(1, 1))
+
+    def loss(x: Any, i: Any) -> Any:
+        for k in (0, 2):
+            x = max_pool(lg.relu(convolution(x, p[k], **same) + p[k + 1]), **half)[0]
+        return lg.mean(cross_entropy_rows(lg.reshape(x, (x.shape[0], -1)) @ p[4] + p[5], i))
+
+    return p, loss
+
+
+def transformer_block() -> tuple[list[Any], Callable[..., Any]]:
+    import lucidgrad as lg
+    from lucidgrad.ops.normalisation import layer_norm
+
+    d, heads = 64, 4
+    p = _parameters((d, 3 * d), (3 * d,), (d, d), (d,), (d,), (d,), (d, 4 * d), (4 * d,), (4 * d, d), (d,), (d,), (d,))
+
+    def loss(x: Any, _: Any) -> Any:
+        n, t, _ = x.shape
+        h = layer_norm(x, p[4], p[5]) @ p[0] + p[1]
+        q, k, v = lg.permute_dims(lg.reshape(h, (n, t, 3, heads, d // heads)), (2, 0, 3, 1, 4))
+        weights = lg.softmax(q @ k.mT * (d // heads) ** -0.5, axis=-1)
+        joined = lg.reshape(lg.permute_dims(weights @ v, (0, 2, 1, 3)), (n, t, d))
+        x = x + joined @ p[2] + p[3]
+        h = lg.gelu(layer_norm(x, p[10], p[11]) @ p[6] + p[7])
+        return lg.mean((x + h @ p[8] + p[9]) ** 2)
+
+    return p, loss
+
+
+def models() -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
+    """Training steps by name: the model, and a batch for it."""
+    import lucidgrad as lg
+
+    def labels(n: int) -> Any:
+        return lg.arange(n, device="cuda") % 10
+
+    return {
+        "MLP 784-512-512-10, SGD": (mlp, lambda: (lg.rand(32, 784, device="cuda"), labels(32))),
+        "CNN 2 convolutions, SGD": (cnn, lambda: (lg.rand(8, 1, 28, 28, device="cuda"), labels(8))),
+        "transformer block, SGD": (transformer_block, lambda: (lg.rand(2, 16, 64, device="cuda"), None)),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,349 @@
+"""CUDA devices: which there are, which is current, streams and events, and memory.
+
+CuPy is imported when a function here first needs it; `is_available` says whether one can.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from . import random
+from .backends.cuda import driver
+from .core import device as _devices
+from .core.device import Device
+from .core.errors import DeviceError
+
+__all__ = [
+    "Event", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count", "empty_cache",
+    "get_device_capability", "get_device_name", "get_rng_state", "is_available", "is_initialized", "manual_seed",
+    "manual_seed_all", "max_memory_allocated", "mem_get_info", "memory_allocated", "memory_reserved",
+    "reset_peak_memory_stats", "set_device", "set_rng_state", "set_stream", "stream", "synchronize",
+]  # fmt: skip
+
+
+def is_available() -> bool:
+    """Whether there is a CUDA device that can be used: the driver is asked. Never raises.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.cuda.is_available() == (lg.cuda.device_count() > 0)
+    True
+    """
+    return driver.device_count() > 0
+
+
+def device_count() -> int:
+    """The number of CUDA devices; 0 without CuPy, a driver or a GPU."""
+    return driver.device_count()
+
+
+def is_initialized() -> bool:
+    """Whether a CUDA device was used."""
+    return _devices.is_loaded("cuda")
+
+
+def _cupy() -> Any:
+    """CuPy's CUDA module; raises a `DeviceError` where it can't be used."""
+    return _backend().cuda
+
+
+def _backend() -> Any:
+    return _devices.backend_named("cuda")
+
+
+def _number(device: Any) -> int:
+    """The index of a device that is given by index, by name, or not at all: the current one."""
+    where = Device("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
+    if where.type != "cuda":
+        raise DeviceError(f"given device {str(where)!r}, expected a CUDA device such as 'cuda:1', or its index")
+    index = _backend().locate(where).index
+    return int(index)
+
+
+# -- devices -------------------------------------------------------------------------------------
+def current_device() -> int:
+    """The index of the device that ``"cuda"`` means."""
+    return _number(None)
+
+
+def set_device(device: Any) -> None:
+    """Let ``"cuda"`` mean a device from now on, in this thread."""
+    number = _number(device)
+    _cupy().runtime.setDevice(number)
+
+
+class device:
+    """A context in which ``"cuda"`` means a device.
+
+    Parameters
+    ----------
+    device
+        An index, a name such as ``"cuda:1"``, or a device. None changes nothing.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.index = None if device is None or device == -1 else _number(device)
+        self._before: list[int] = []
+
+    def __enter__(self) -> "device":
+        self._before.append(current_device())
+        if self.index is not None:
+            set_device(self.index)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        set_device(self._before.pop())
+
+
+_on = device  # where an argument has its name
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a device's model."""
+    name = _cupy().runtime.getDeviceProperties(_number(device))["name"]
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability of a device, e.g. ``(8, 0)``."""
+    found = _cupy().runtime.getDeviceProperties(_number(device))
+    return int(found["major"]), int(found["minor"])
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until all work on a device is done."""
+    with _on(_number(device)):
+        _cupy().runtime.deviceSynchronize()
+    _backend().streams.sweep()
+
+
+# -- streams and events --------------------------------------------------------------------------
+class Stream:
+    """A queue of work on a device. Work of one stream runs in order, that of two side by side.
+
+    Parameters
+    ----------
+    device
+        The device, by default the current one.
+    priority
+        Lower numbers come first.
+    """
+
+    def __init__(self, device: Any = None, priority: int = 0) -> None:
+        number = _number(device)
+        with _on(number):
+            made = _cupy().Stream(non_blocking=True, priority=priority)
+        self._open: list[stream] = []
+        self.place = _backend().streams.place_for(number, made)
+
+    @classmethod
+    def _of(cls, place: Any) -> "Stream":
+        made = cls.__new__(cls)
+        made.place, made._open = place, []
+        return made
+
+    @property
+    def device(self) -> Device:
+        """The device that it belongs to."""
+        return Device("cuda", self.place.device)
+
+    @property
+    def cuda_stream(self) -> int:
+        """The number that the CUDA driver knows it by."""
+        return int(self.place.stream.ptr)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.cuda_stream
+
+    def wait_stream(self, stream: "Stream") -> None:
+        """Let work that is sent here from now on wait for all that was sent to another stream."""
+        self.place.wait_for(stream.place)
+
+    def wait_event(self, event: "Event") -> None:
+        """Let work that is sent here from now on wait for an event."""
+        event.wait(self)
+
+    def record_event(self, event: "Event | None" = None) -> "Event":
+        """An event that happens when all that was sent here so far is done."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        with self.place.current():
+            return bool(self.place.stream.done)
+
+    def synchronize(self) -> None:
+        """Wait until all work is done."""
+        with self.place.current():
+            self.place.stream.synchronize()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and self.place is other.place
+
+    def __hash__(self) -> int:
+        return hash(self.place)
+
+    def __repr__(self) -> str:
+        return f"Stream(device={str(self.device)!r}, cuda_stream={self.cuda_stream:#x})"
+
+    def __enter__(self) -> "Stream":
+        self._open.append(stream(self))
+        self._open[-1].__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._open.pop().__exit__(*exc)
+
+
+class stream:
+    """A context in which work is sent to a stream, and its device is the current one. None changes nothing.
+
+    Parameters
+    ----------
+    stream
+        The stream.
+    """
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._before: list[tuple[int, Any]] = []
+
+    def __enter__(self) -> Stream | None:
+        if self.stream is not None:
+            self._before.append((current_device(), self.stream.place.enter()))
+        return self.stream
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.stream is not None:
+            number, place = self._before.pop()
+            place.enter()
+            set_device(number)
+
+
+def set_stream(stream: Stream) -> None:
+    """Send work to a stream from now on."""
+    stream.place.enter()
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that work on a device is sent to."""
+    return Stream._of(_backend().streams.place_now(_number(device)))
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that work on a device is sent to unless another is chosen."""
+    return Stream._of(_backend().streams.place_for(_number(device), _cupy().Stream.null))
+
+
+class Event:
+    """A mark in a stream, which other streams and the host can wait for.
+
+    Parameters
+    ----------
+    enable_timing
+        Whether `elapsed_time` can be asked.
+    blocking
+        Whether `synchronize` leaves the processor to others.
+    """
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
+        self._options = {"block": blocking, "disable_timing": not enable_timing}
+        self._event: Any = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Happen when all that was sent to a stream, by default the current one, is done."""
+        at = current_stream() if stream is None else stream
+        with device(at.place.device):
+            self._event = _cupy().Event(**self._options) if self._event is None else self._event
+            at.place.stream.record(self._event)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let a stream wait."""
+        if self._event is not None:
+            at = (current_stream() if stream is None else stream).place
+            with at.current():
+                at.stream.wait_event(self._event)
+
+    def query(self) -> bool:
+        """Whether it has happened, or was never recorded."""
+        return self._event is None or bool(self._event.done)
+
+    def synchronize(self) -> None:
+        """Wait until it has happened."""
+        if self._event is not None:
+            self._event.synchronize()
+
+    def elapsed_time(self, end_event: "Event") -> float:
+        """Milliseconds between this event and a later one."""
+        if self._event is None or end_event._event is None:
+            raise RuntimeError("elapsed_time: both events must have been recorded")
+        return float(_cupy().get_elapsed_time(self._event, end_event._event))
+
+
+# -- memory --------------------------------------------------------------------------------------
+def _asked(name: str) -> Callable[[int], Any]:
+    found: Callable[[int], Any] = getattr(_backend().memory, name)
+    return found
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors occupy on a device."""
+    return int(_asked("allocated")(_number(device)))
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that were taken from a device, in use or not."""
+    return int(_asked("reserved")(_number(device)))
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that tensors occupied since `reset_peak_memory_stats`, or since this was first asked."""
+    return int(_asked("max_allocated")(_number(device)))
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Count `max_memory_allocated` from now on."""
+    _asked("reset_peak")(_number(device))
+
+
+def empty_cache() -> None:
+    """Give memory that no tensor occupies back to the devices."""
+    if is_initialized():
+        _backend().memory.empty_cache()
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """The free and the whole memory of a device in bytes."""
+    with _on(_number(device)):
+        free, total = _cupy().runtime.memGetInfo()
+    return int(free), int(total)
+
+
+# -- random numbers ------------------------------------------------------------------------------
+def manual_seed(seed: int) -> None:
+    """Start the default generator of the current device anew from a seed; does nothing without a device."""
+    if is_available():
+        random.default_generator(Device("cuda", current_device())).manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """The same for all devices."""
+    for number in range(device_count()):
+        random.default_generator(Device("cuda", number)).manual_seed(seed)
+
+
+def get_rng_state(device: Any = None) -> Any:
+    """The state of a device's default generator."""
+    return random.default_generator(Device("cuda", _number(device))).get_state()
+
+
+def set_rng_state(state: Any, device: Any = None) -> None:
+    """Go on from a state that `get_rng_state` gave."""
+    random.default_generator(Device("cuda", _number(device))).set_state(state)

@@ -1,0 +1,79 @@
+"""Losses that earn a kernel: cross-entropy of logits with class numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lucidgrad.core.batching import spread
+from lucidgrad.core.primitive import REDUCTION, primitive
+
+from .axes import axis_of
+from .scan import inexact
+
+
+def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    """Batching: every array with a batch axis; the first has the logits' axes."""
+    values = spread(values, batched)
+    axis = axis_of("cross_entropy_rows", keywords["axis"], len(values[0].shape) - 1)
+    return call(*values, **{**keywords, "axis": axis + 1})
+
+
+def _picked(xp: Any, x: Any, i: Any, axis: int, ignore_index: int) -> Any:
+    """The elements that class numbers point to, and some other one where they are to be ignored."""
+    i = xp.expand_dims(xp.where(i == ignore_index, 0, i), axis=axis)
+    return xp.squeeze(xp.take_along_axis(x, i, axis=axis), axis=axis)
+
+
+def _used(xp: Any, r: Any, i: Any, ignore_index: int) -> Any:
+    """Zeros in the rows that are ignored."""
+    return xp.where(i == ignore_index, 0, r)
+
+
+def _cross_entropy_vjp(xp: Any, g: Any, x: Any, i: Any, *, axis: int, ignore_index: int) -> Any:
+    return xp.cross_entropy_pull(x, i, g, axis=axis, ignore_index=ignore_index)
+
+
+@primitive(REDUCTION, vjp=(_cross_entropy_vjp, None), batch=_batch)
+def cross_entropy_rows(xp: Any, x: Any, i: Any, /, *, axis: int = -1, ignore_index: int = -100) -> Any:
+    """``logsumexp(x) - x[i]`` along an axis: a loss for each row of logits x with a class number i.
+
+    Parameters
+    ----------
+    x, i
+        Logits, and class numbers of the same shape without ``axis``.
+    axis
+        Along which the classes are.
+    ignore_index
+        A class number whose rows have loss 0 and a gradient of 0.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.losses import cross_entropy_rows
+    >>> x = lg.zeros((2, 2), requires_grad=True)
+    >>> cross_entropy_rows(x, lg.asarray([0, -100])).sum().backward()
+    >>> x.grad.tolist()
+    [[-0.5, 0.5], [0.0, 0.0]]
+    """
+    axis, x = axis_of("cross_entropy_rows", axis, x.ndim), inexact(x)
+    loss = xp.logsumexp(x, axis=axis, keepdims=False) - _picked(xp, x, i, axis, ignore_index)
+    return _used(xp, loss, i, ignore_index)
+
+
+def _pull_x(xp: Any, g: Any, x: Any, i: Any, h: Any, *, axis: int, ignore_index: int) -> Any:
+    h = xp.expand_dims(_used(xp, h, i, ignore_index), axis=axis_of("axis", axis, x.ndim))
+    return xp.softmax_pull(g * h, xp.softmax(x, axis=axis), axis=axis)
+
+
+def _pull_h(xp: Any, g: Any, x: Any, i: Any, *, axis: int, ignore_index: int) -> Any:
+    axis = axis_of("axis", axis, x.ndim)
+    part = xp.sum(g * xp.softmax(x, axis=axis), axis=axis) - _picked(xp, g, i, axis, ignore_index)
+    return _used(xp, part, i, ignore_index)
+
+
+@primitive(REDUCTION, vjp=(_pull_x, None, _pull_h), batch=_batch)
+def cross_entropy_pull(xp: Any, x: Any, i: Any, h: Any, /, *, axis: int = -1, ignore_index: int = -100) -> Any:
+    """The cotangent of x for a cotangent h of ``cross_entropy_rows(x, i)``: ``h * (softmax(x) - one_hot(i))``."""
+    axis = axis_of("cross_entropy_pull", axis, x.ndim)
+    h = xp.expand_dims(_used(xp, h, i, ignore_index), axis=axis)
+    i = xp.expand_dims(xp.where(i == ignore_index, 0, i), axis=axis)
+    return h * xp.softmax(x, axis=axis) - xp.put_along_axis_add(h, i, axis=axis, size=x.shape[axis])

@@ -1,0 +1,129 @@
+"""NVIDIA's compiler NVRTC, from its PyPI wheel: it needs no GPU.
+
+It runs in a process of its own, since the emulated device stands in for its library: as a script this module reads
+sources in JSON and writes what the compiler says of each.
+"""
+
+import ctypes
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+#: The oldest architecture that kernels are compiled for.
+OLDEST = 70
+
+
+def folders(part):
+    """The wheel's folders of this name: nvidia/*/lib, nvidia/*/include, or nvidia/cu13/..."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = map(Path, spec.submodule_search_locations) if spec is not None else ()
+    return [folder for root in roots for folder in sorted(root.glob(f"*/{part}")) if folder.is_dir()]
+
+
+def library():
+    """The path of the compiler, or None where the wheel is not installed."""
+    found = [path for folder in folders("lib") for path in sorted(folder.glob("libnvrtc.so.*"))]
+    return found[-1] if found else None
+
+
+def headers():
+    """Where CUDA's headers are: CuPy's own for half precision need cuda_fp16.h. Empty where they are missing."""
+    return [folder for folder in folders("include") if (folder / "cuda_fp16.h").exists()]
+
+
+class Compiler:
+    """Compiles sources to machine code."""
+
+    def __init__(self, path=None):
+        self.nvrtc = ctypes.CDLL(str(path or library()))
+        self.nvrtc.nvrtcGetErrorString.restype = ctypes.c_char_p
+
+    def _check(self, code):
+        if code:
+            raise RuntimeError(self.nvrtc.nvrtcGetErrorString(code).decode())
+
+    @property
+    def version(self):
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._check(self.nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+        return major.value, minor.value
+
+    @property
+    def architectures(self):
+        """All that it knows, from `OLDEST`."""
+        count = ctypes.c_int()
+        self._check(self.nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+        known = (ctypes.c_int * count.value)()
+        self._check(self.nvrtc.nvrtcGetSupportedArchs(known))
+        return [arch for arch in known if arch >= OLDEST]
+
+    def compile(self, source, architecture, options=(), name="kernels.cu"):
+        """Compile for an architecture, down to machine code; returns its size, raises with the compiler's log."""
+        program = ctypes.c_void_p()
+        self._check(self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name.encode(), 0, None, None))
+        words = [f"--gpu-architecture=sm_{architecture}", *options]
+        array = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
+        try:
+            code = self.nvrtc.nvrtcCompileProgram(program, len(words), array)
+            size = ctypes.c_size_t()
+            if code:
+                self.nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+                log = ctypes.create_string_buffer(size.value)
+                self.nvrtc.nvrtcGetProgramLog(program, log)
+                raise RuntimeError(f"sm_{architecture}: {log.value.decode()[:4000]}")
+            self._check(self.nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size)))
+            return size.value
+        finally:
+            self.nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def cupy_options():
+    """What CuPy passes for its headers, without importing it: that needs a driver."""
+    root = Path(importlib.util.find_spec("cupy").origin).parent / "_core" / "include"
+    cccl = root / "cupy" / "_cccl"
+    include = [root, *(cccl / part for part in ("cub", "thrust", "libcudacxx")), *headers()]
+    return [
+        "--std=c++17",
+        "--fmad=false",
+        "-ftz=true",
+        "--device-as-default-execution-space",
+        *(f"-I{os.fspath(folder)}" for folder in include),
+    ]
+
+
+def _ask(**request):
+    done = subprocess.run(
+        [sys.executable, __file__], input=json.dumps(request), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"the compiler's process ended with {done.returncode}: {done.stderr[-2000:]}")
+    return json.loads(done.stdout)
+
+
+def architectures():
+    """All that the compiler knows, from the oldest that is asked for."""
+    return _ask()["architectures"]
+
+
+def compile_all(sources, architecture, options=()):
+    """Compile sources by name; returns the faults by name."""
+    return _ask(sources=sources, architecture=architecture, options=list(options))["faults"]
+
+
+def main():
+    request = json.load(sys.stdin)
+    compiler = Compiler()
+    faults = {}
+    for name, source in request.get("sources", {}).items():
+        try:
+            compiler.compile(source, request["architecture"], request["options"])
+        except RuntimeError as error:
+            faults[name] = str(error)
+    json.dump({"architectures": compiler.architectures, "version": compiler.version, "faults": faults}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

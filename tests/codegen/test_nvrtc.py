@@ -1,0 +1,97 @@
+"""Every kernel compiles with NVIDIA's own compiler, for all architectures it knows: where its wheel is installed.
+
+``pip install lucidgrad[nvrtc]``. Generated kernels of a dtype go into one source, in the frame that CuPy gives them;
+kernels written by hand are compiled as they are. The largest generated kernels are compiled for the oldest and the
+newest architecture only, unless ``LUCIDGRAD_ARCHITECTURES=all``: each takes the compiler seconds.
+"""
+
+import functools
+import os
+import re
+
+import catalogue
+import cupy
+import frames
+import nvrtc
+import pytest
+
+from lucidgrad.backends.cuda import generated, kernels
+
+pytestmark = pytest.mark.skipif(
+    nvrtc.library() is None or not nvrtc.headers(),
+    reason="needs the wheels nvidia-cuda-nvrtc-cu12 and nvidia-cuda-runtime-cu12",
+)
+
+#: Statements from which a kernel counts as large.
+LARGE = 120
+
+
+@functools.cache
+def _architectures():
+    return nvrtc.architectures() if nvrtc.library() is not None else [nvrtc.OLDEST]
+
+
+def _ends():
+    known = _architectures()
+    return known if os.environ.get("LUCIDGRAD_ARCHITECTURES") == "all" else sorted({known[0], known[-1]})
+
+
+@functools.cache
+def _generated(dtype, large):
+    """All kernels of a dtype, in one source."""
+    unique = {}
+    for name in catalogue.names():
+        for case in catalogue.cases_of(name, (dtype,)):
+            kernel = case.kernel().kernel
+            if kernel is not None and (len(kernel.lines) >= LARGE) == large:
+                unique.setdefault(frames.signature(kernel), kernel)
+    pairs = [(f"{kernel.name}_{i}", kernel) for i, kernel in enumerate(unique.values())]
+    return len(pairs), frames.source(pairs, frames.by_cupy)
+
+
+@pytest.mark.parametrize("architecture", _architectures())
+@pytest.mark.parametrize("dtype", catalogue.DTYPES)
+def test_generated_kernels(dtype, architecture):
+    count, source = _generated(dtype, large=False)
+    assert count
+    assert not nvrtc.compile_all({dtype: source}, architecture, nvrtc.cupy_options())
+
+
+@pytest.mark.parametrize("architecture", _ends())
+@pytest.mark.parametrize("dtype", catalogue.FLOATS)
+def test_large_generated_kernels(dtype, architecture):
+    count, source = _generated(dtype, large=True)
+    assert count
+    assert not nvrtc.compile_all({dtype: source}, architecture, nvrtc.cupy_options())
+
+
+@pytest.mark.parametrize("architecture", _architectures())
+def test_kernels_written_by_hand(architecture):
+    assert not nvrtc.compile_all(kernels.SOURCES, architecture, nvrtc.cupy_options())
+
+
+def test_a_fault_is_found():
+    faults = nvrtc.compile_all({"f": 'extern "C" __global__ void f() { g(); }'}, nvrtc.OLDEST)
+    assert "undefined" in faults["f"]
+
+
+def test_the_frame_is_cupys(monkeypatch):
+    seen = []
+    compile_ = cupy.cuda.compiler._compile_with_cache_cuda
+
+    def watch(source, options, *args, **keywords):
+        seen.append((source, options))
+        return compile_(source, options, *args, **keywords)
+
+    monkeypatch.setattr(cupy.cuda.compiler, "_compile_with_cache_cuda", watch)
+    case = next(case for case in catalogue.cases_of("hypot", ("float16",)) if case.recipe is not None)
+    kernel = case.kernel().kernel._replace(name="lg_frame")
+    generated.compiled(kernel)(*map(cupy.asarray, [case.arguments()[place] for place in kernel.takes]))
+    source, options = seen[-1]
+
+    def words(text):
+        return re.sub(r"[\s;]+", " ", re.sub(r"/\*.*?\*/", "", text)).split()
+
+    expected = frames.source([("lg_frame", kernel)], frames.by_cupy)
+    assert words(source) == words(expected)
+    assert {"--fmad=false", "--std=c++17"} <= set(options)

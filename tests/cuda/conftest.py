@@ -1,0 +1,34 @@
+"""What tests of the CUDA back end share."""
+
+import pytest
+
+import lucidgrad as lg
+from lucidgrad.backends import cudasim
+
+
+@pytest.fixture(autouse=True)
+def first_device():
+    """Every test begins on device 0 and its default stream."""
+    lg.cuda.set_device(0)
+    yield
+    for number in range(lg.cuda.device_count()):
+        lg.cuda.set_stream(lg.cuda.default_stream(number))
+    lg.cuda.set_device(0)
+
+
+@pytest.fixture
+def second():
+    """The name of a second device."""
+    if lg.cuda.device_count() < 2:
+        pytest.skip("needs two devices")
+    return "cuda:1"
+
+
+@pytest.fixture
+def lazy():
+    """Work runs only when something waits for it, and freed memory is garbage: a missing wait shows."""
+    if not cudasim.is_installed():
+        pytest.skip("needs the emulated device")
+    with cudasim.lazy(), cudasim.poison():
+        yield
+    cudasim.synchronise_all()

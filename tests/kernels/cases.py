@@ -1,0 +1,270 @@
+"""Calls of every primitive that has a hand-written CUDA kernel: shapes that reach each way through a kernel."""
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lucidgrad.extents import out_sizes
+
+LARGE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """Shapes of arrays (or makers of them), and keywords. ``large``: a million elements."""
+
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+    large: bool = False
+
+    def arrays(self, seed: int = 0) -> list[np.ndarray]:
+        rng = np.random.default_rng([seed, len(self.args)])
+        return [arg(rng) if callable(arg) else np.asarray(rng.normal(size=arg)) for arg in self.args]
+
+    def __str__(self) -> str:
+        words = ["made" if callable(arg) else str(arg) for arg in self.args]
+        return f"({', '.join(words)}, {self.keywords})"
+
+
+def integers(low: int, high: int, shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
+    return lambda rng: rng.integers(low, max(high, low + 1), shape)
+
+
+def positive(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
+    return lambda rng: np.asarray(rng.uniform(0.5, 2.0, shape))
+
+
+def ones(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
+    return lambda rng: np.ones(shape)
+
+
+def whole(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
+    """Few values, so that several are the largest; some rows don't have it."""
+    return lambda rng: np.asarray(rng.integers(0, 2, shape), dtype=float)
+
+
+#: Shapes, and axes along which they are reduced: a thread, lanes of a warp, a block for a row; gaps between elements.
+ROWS: list[tuple[tuple[int, ...], Any]] = [
+    ((0,), -1), ((0, 3), 1), ((1,), 0), ((3, 1), -1), ((40, 2), 1), ((5, 33), -1), ((2, 1025), 1), ((33, 5), 0),
+    ((4, 33, 5), 1), ((2, 3, 40, 40), 1), ((3, 4, 5), (0, 2)), ((3, 4, 5), (1, 2)), ((3, 4, 5), None),
+    ((3, 300), (0, 1)),
+]  # fmt: skip
+BIG_ROWS: list[tuple[tuple[int, ...], Any]] = [((1000, 1000), -1), ((LARGE,), 0)]
+
+
+def _rows(make: Callable[..., tuple[Any, ...]], *more: dict[str, Any], single: bool = False) -> list[Case]:
+    """A case for each shape and axis: ``make(shape, reduced)`` gives the arrays."""
+    made = []
+    for shape, axis in ROWS + BIG_ROWS:
+        if single and not isinstance(axis, int):
+            continue
+        reduced = np.empty(shape, "int8").sum(axis=axis).shape
+        large = int(np.prod(shape)) == LARGE
+        for keywords in [{}, *more] if not large else [{}]:
+            made.append(Case(make(shape, reduced), {"axis": axis, **keywords}, large))
+    return made
+
+
+def _reducing(make: Callable[..., tuple[Any, ...]], *more: dict[str, Any]) -> list[Case]:
+    """The same for reductions, which may keep the axes."""
+    kept = [Case(make((3, 40), (3, 1)), {"axis": 1, "keepdims": True, **m}) for m in [{}, *more]]
+    return _rows(make, *more) + kept
+
+
+def _cross_entropy(pull: bool) -> list[Case]:
+    made = []
+    for shape, axis in ROWS + BIG_ROWS:
+        if isinstance(axis, int) and np.prod(shape):
+            rest = tuple(n for a, n in enumerate(shape) if a != axis % len(shape))
+            target = integers(-shape[axis], shape[axis], rest)
+            arrays = (shape, target, rest) if pull else (shape, target)
+            large = int(np.prod(shape)) == LARGE
+            made.append(Case(arrays, {"axis": axis, "ignore_index": 0}, large))
+    empty = ((0, 3), integers(0, 3, (0,)), (0,)) if pull else ((0, 3), integers(0, 3, (0,)))
+    return [*made, Case(empty, {})]
+
+
+def _norms(pull: bool) -> list[Case]:
+    # Where values are nearly equal, an error is multiplied by 1 / sqrt(eps).
+    made = _rows(lambda shape, _: (shape, shape) if pull else (shape,), {"centre": False})
+    return [replace(case, keywords={**case.keywords, "eps": 0.1}) for case in made]
+
+
+LAYERS: list[tuple[tuple[int, ...], int]] = [
+    ((0, 3), 1), ((1, 1), 1), ((5, 33), 1), ((70, 40), 1), ((2, 1025), 1), ((2, 3, 4), 2), ((7,), 1), ((1000, 1000), 1)
+]  # fmt: skip
+
+
+def _layers(pull: bool) -> list[Case]:
+    made = []
+    for shape, axes in LAYERS:
+        tail = shape[len(shape) - axes :]
+        large = int(np.prod(shape)) == LARGE
+        for centre in (True, False):
+            keywords = {"axes": axes, "eps": 0.1, "centre": centre}
+            if pull:
+                made.append(Case((shape, shape, tail), keywords, large))
+            else:
+                made.append(Case((shape, tail, tail), keywords, large))
+                made.append(Case((shape, tail), keywords, large))
+    return made
+
+
+BATCHES: list[tuple[int, ...]] = [(3, 0), (1, 1), (33, 3), (4, 3, 7), (2, 5, 5, 41), (2, 2, 1025), (10, 10, 100, 100)]
+
+
+def _batches(pull: bool) -> list[Case]:
+    made = []
+    for shape in BATCHES:
+        c, large = (shape[1],), int(np.prod(shape)) == LARGE
+        made.append(Case((shape, shape, c, c, c) if pull else (shape, c, c), {"eps": 0.1}, large))
+    return made
+
+
+def _steps(window: Any, stride: Any = None, padding: Any = None, dilation: Any = None) -> dict[str, Any]:
+    n = len(window)
+    ones, none = (1,) * n, (0,) * n
+    return dict(window=window, stride=stride or ones, padding=padding or none, dilation=dilation or ones)
+
+
+#: Leading axes, sizes of planes, and windows on them.
+PLANES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((0,), (5,), _steps((2,))),
+    ((), (1,), _steps((1,))),
+    ((2,), (33,), _steps((3,), (2,), (1,))),
+    ((3,), (1025,), _steps((5,), (1,), (2,), (3,))),
+    ((2, 3), (7, 9), _steps((2, 3), (2, 1), (1, 0))),
+    ((2,), (9, 8), _steps((3, 2), (1, 2), (1, 1), (2, 3))),
+    ((2,), (10, 7), _steps((3, 2), (3, 2))),
+    ((2,), (6, 6), _steps((3, 3), (3, 3), (1, 1))),
+    ((1, 2), (4, 5, 6), _steps((2, 3, 2), (1, 2, 3), (1, 1, 0))),
+    ((2,), (2, 3, 2, 3), _steps((2, 2, 1, 2))),
+    ((1,), (1000, 1000), _steps((2, 2), (2, 2))),
+]
+
+
+def _but(steps: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {k: v for k, v in steps.items() if k not in names}
+
+
+def _planes() -> Iterator[tuple[Any, Any, Any, bool]]:
+    for lead, sizes, steps in PLANES:
+        yield lead, sizes, steps, int(np.prod(sizes)) == LARGE
+
+
+def _unfold() -> list[Case]:
+    return [Case(((*lead, *sizes),), steps, large) for lead, sizes, steps, large in _planes()]
+
+
+def _fold() -> list[Case]:
+    made = []
+    for lead, sizes, steps, large in _planes():
+        shape = (*lead, *steps["window"], *out_sizes("case", sizes, **steps))
+        made.append(Case((shape,), {"sizes": sizes, **_but(steps, "window")}, large))
+    return made
+
+
+def _max_pool() -> list[Case]:
+    made = []
+    for lead, sizes, steps, large in _planes():
+        few = integers(0, 4, (*lead, *sizes))  # so that there are ties
+        for ceil_mode in (False, True):
+            keywords = {**steps, "ceil_mode": ceil_mode}
+            made.append(Case(((*lead, *sizes),), keywords, large))
+            made.append(Case((lambda rng, few=few: few(rng).astype("float64"),), keywords, large))
+    return made
+
+
+def _picks(lead: Any, sizes: Any, steps: Any, ceil_mode: bool) -> Callable[[Any], np.ndarray]:
+    """Places that a pool gives."""
+    import lucidgrad as lg
+    from lucidgrad.ops.pooling import max_pool
+
+    def make(rng: Any) -> np.ndarray:
+        x = lg.asarray(rng.normal(size=(*lead, *sizes)))
+        return max_pool(x, ceil_mode=ceil_mode, **steps)[1].numpy()
+
+    return make
+
+
+def _pool_put() -> list[Case]:
+    made = []
+    for lead, sizes, steps, large in _planes():
+        for ceil_mode in (False, True):
+            shape = (*lead, *out_sizes("case", sizes, **steps, ceil_mode=ceil_mode))
+            picks = _picks(lead, sizes, steps, ceil_mode)
+            made.append(Case((shape, picks), {"sizes": sizes, **steps}, large))
+    return made
+
+
+def _means(put: bool) -> list[Case]:
+    made = []
+    for lead, sizes, steps, large in _planes():
+        plain, ones = _but(steps, "dilation"), (1,) * len(sizes)
+        for ceil_mode in (False, True):
+            shape = (*lead, *out_sizes("case", sizes, **plain, dilation=ones, ceil_mode=ceil_mode))
+            for more in ({}, {"include": False}, {"divisor": 3.0}):
+                if put:
+                    made.append(Case((shape,), {"sizes": sizes, **plain, **more}, large))
+                else:
+                    made.append(Case(((*lead, *sizes),), {"ceil_mode": ceil_mode, **plain, **more}, large))
+    return made
+
+
+def _take_put() -> list[Case]:
+    def case(lead: Any, number: Any, tail: Any, size: int, large: bool = False) -> Case:
+        return Case(((*lead, *number, *tail), integers(-size, size, number)), {"axis": len(lead), "size": size}, large)
+
+    return [
+        case((), (0,), (3,), 4), case((), (1,), (), 1), case((), (33,), (), 5), case((2,), (33,), (3,), 7),
+        case((), (1025,), (2,), 50), case((2, 2), (3, 4), (2,), 5), case((), (5,), (0,), 3),
+        case((), (1000,), (1000,), 300, True), case((), (LARGE,), (), LARGE // 4, True),
+    ]  # fmt: skip
+
+
+def _put_along() -> list[Case]:
+    def case(g: Any, i: Any, axis: int, size: int, large: bool = False) -> Case:
+        return Case((g, integers(-size, size, i)), {"axis": axis, "size": size}, large)
+
+    return [
+        case((0, 3), (0, 3), 1, 4), case((1,), (1,), 0, 1), case((33,), (33,), 0, 5), case((4, 33), (4, 33), 1, 7),
+        case((33, 4), (33, 4), 0, 7), case((2, 5, 3), (2, 5, 3), -2, 4), case((2, 5, 3), (1, 5, 1), 1, 4),
+        case((3, 1025), (3, 1025), 1, 100), case((1000, 1000), (1000, 1000), 1, 500, True),
+    ]  # fmt: skip
+
+
+_ROWS_OF_ONE = functools.partial(_rows, lambda shape, reduced: (shape,))
+
+#: Cases by primitive.
+CASES: dict[str, list[Case]] = {
+    "softmax": _ROWS_OF_ONE(),
+    "log_softmax": _ROWS_OF_ONE(),
+    "softmax_pull": _rows(lambda shape, reduced: (shape, shape)),
+    "log_softmax_pull": _rows(lambda shape, reduced: (shape, shape)),
+    "logsumexp": _reducing(lambda shape, reduced: (shape,)),
+    "logsumexp_pull": _reducing(lambda shape, reduced: (reduced, positive(reduced), shape)),
+    "var": _reducing(lambda shape, reduced: (shape,), {"correction": 1.0}),
+    "std": _reducing(lambda shape, reduced: (shape,), {"correction": 1.0}),
+    "var_pull": _reducing(lambda shape, reduced: (reduced, shape), {"correction": 0.5}),
+    "std_pull": _reducing(lambda shape, reduced: (reduced, positive(reduced), shape), {"correction": 0.5}),
+    "extreme_pull": _reducing(lambda shape, reduced: (reduced, ones(reduced), whole(shape))),
+    "cross_entropy_rows": _cross_entropy(pull=False),
+    "cross_entropy_pull": _cross_entropy(pull=True),
+    "standardise": _norms(pull=False),
+    "standardise_pull": _norms(pull=True),
+    "layer_norm": _layers(pull=False),
+    "layer_norm_pull": _layers(pull=True),
+    "batch_norm": _batches(pull=False),
+    "batch_norm_pull": _batches(pull=True),
+    "unfold_windows": _unfold(),
+    "fold_windows": _fold(),
+    "max_pool": _max_pool(),
+    "pool_put": _pool_put(),
+    "avg_pool": _means(put=False),
+    "avg_pool_put": _means(put=True),
+    "take_put": _take_put(),
+    "put_along_axis_add": _put_along(),
+}

@@ -1,0 +1,93 @@
+"""A hand-written kernel against its primitive's program: the same values, whatever dtype and memory layout."""
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+import lucidgrad.ops.losses
+import lucidgrad.ops.normalisation
+import lucidgrad.ops.pooling  # noqa: F401  these are loaded on demand
+from lucidgrad.backends.protocol import Namespace
+from lucidgrad.core import device
+from lucidgrad.core.primitive import registry
+
+from . import cases
+
+#: What a result may be off by, relative to the largest one.
+TOLERANCE = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-11}
+
+
+class _Programs(Namespace):
+    """The CPU's namespace without the kernels under test."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in cases.CASES:
+            return lambda *xs, **keywords: program(name, *xs, **keywords)
+        return super().__getattr__(name)
+
+
+def program(name: str, *xs: Any, **keywords: Any) -> Any:
+    """The program of a primitive on NumPy arrays; adding at positions is the CPU's: its program needs much room."""
+    if name in ("take_put", "put_along_axis_add"):
+        return getattr(device.backend_named("cpu").xp, name)(*xs, **keywords)
+    made = registry[name]
+    return made.program(_Programs(device.backend_named("cpu")), *xs, **{**made.keywords, **keywords})
+
+
+# -- memory layouts ------------------------------------------------------------------------------------
+def plain(x: np.ndarray) -> Any:
+    return cupy.asarray(x)
+
+
+def with_gaps(x: np.ndarray) -> Any:
+    """The same values with foreign ones between them in memory, and the axes in reverse order."""
+    if not x.ndim:
+        return cupy.asarray(x)
+    wide = cupy.full((*reversed(x.shape), 2), 77, dtype=x.dtype).transpose(*reversed(range(x.ndim)), x.ndim)
+    wide[..., 1] = cupy.asarray(x)
+    return wide[..., 1]
+
+
+def backwards(x: np.ndarray) -> Any:
+    """The same values with negative strides."""
+    flip = (slice(None, None, -1),) * x.ndim
+    return cupy.asarray(np.ascontiguousarray(x[flip]))[flip] if x.ndim else cupy.asarray(x)
+
+
+LAYOUTS = {"plain": plain, "with gaps": with_gaps, "backwards": backwards}
+
+
+# -- comparison ----------------------------------------------------------------------------------------
+def compare(name: str, case: cases.Case, dtype: str = "float64", layout: str = "plain") -> None:
+    """Raise unless the kernel gives what the program gives for the same numbers in double precision."""
+    arrays = [a.astype(dtype) if a.dtype.kind == "f" else a for a in case.arrays()]
+    with np.errstate(all="ignore"):
+        exact = [a.astype("float64") if a.dtype.kind == "f" else a for a in arrays]
+        expected = program(name, *exact, **case.keywords)
+    given = [LAYOUTS[layout](a) for a in arrays]
+    keywords = {**registry[name].keywords, **case.keywords}
+    found = device.backend_named("cuda").kernels[name](*given, **keywords)
+    what = f"{name} {case} {dtype} {layout}"
+    both = zip(_tuple(found), _tuple(expected), strict=True)
+    for k, (y, e) in enumerate(both):
+        close(cupy.asnumpy(y), np.asarray(e), dtype, f"{what}, output {k}")
+    for a, x in zip(arrays, given, strict=True):
+        np.testing.assert_array_equal(cupy.asnumpy(x), a, err_msg=f"{what}: the kernel wrote into an input")
+
+
+def close(found: np.ndarray, expected: np.ndarray, dtype: str, what: str) -> None:
+    assert found.shape == expected.shape, f"{what}: shape {found.shape}, expected {expected.shape}"
+    if expected.dtype.kind != "f":
+        np.testing.assert_array_equal(found, expected, err_msg=what)
+        return
+    assert found.dtype == np.dtype(dtype), f"{what}: {found.dtype}"
+    finite = expected[np.isfinite(expected)]
+    scale = float(np.max(np.abs(finite))) if finite.size else 1.0
+    np.testing.assert_allclose(
+        found.astype("float64"), expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * scale, err_msg=what
+    )
+
+
+def _tuple(y: Any) -> tuple[Any, ...]:
+    return tuple(y) if isinstance(y, (tuple, list)) else (y,)

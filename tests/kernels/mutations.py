@@ -1,0 +1,258 @@
+"""Planted faults: a sign or an index of each kernel is flipped, and the comparison with its program must fail.
+
+Run as a program it plants all of them and prints killed/total: ``python tests/kernels/mutations.py`` (on a machine
+without a GPU the emulated device is used).
+"""
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+#: By module and kernel: what is replaced by what, wherever it occurs first.
+FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
+    "rows": {
+        "softmax": [
+            ("- top) / total", "+ top) / total"),
+            ("total += power", "total -= power"),
+            ("- top - total", "- top + total"),
+            ("top = MAX(top);", ""),
+            ("total = SUM(total);", ""),
+        ],
+        "softmax_pull": [
+            ("- inner_product) *", "+ inner_product) *"),
+            ("* (A)s[at];", "* (A)h[at];"),
+            ("= SUM(inner_product)", "= MAX(inner_product)"),
+        ],
+        "log_softmax_pull": [("- power", "+ power"), ("(A)s[at]) * total", "(A)h[at]) * total")],
+        "logsumexp": [("+ top);", "- top);"), ("y[row]", "y[0]"), ("top = MAX(top);", "")],
+        "logsumexp_pull": [("- shift", "+ shift"), ("(A)h[row]", "(A)h[0]"), ("(A)s[row]", "(A)s[0]")],
+        "variance": [
+            ("- mean) * ((A)x[at] - mean)", "- mean) * (A)x[0]"),
+            ("/ (A)freedom", "/ (A)n"),
+            ("rooted ? root(total) : total", "rooted ? total : root(total)"),
+            ("/ (A)n;", "/ (A)(n + 1);"),
+        ],
+        "variance_pull": [("- mean));", "+ mean));"), ("scale *= 2;", ""), ("(A)h[row]", "(A)h[0]")],
+        "extreme_pull": [
+            ("ties += (A)x[at] == extreme", "ties += (A)x[at] != extreme"),
+            ("share /= ties", "share *= ties"),
+            ("(A)h[row]", "(A)h[0]"),
+            ("ties = SUM(ties);", ""),
+        ],
+        "cross_entropy": [
+            ("top - (A)x", "top + (A)x"),
+            ("target * inner", "target"),
+            ("target += n", "target -= n"),
+            ("used ? loss", "!used ? loss"),
+        ],
+        "cross_entropy_pull": [
+            ("/ total - (k", "/ total + (k"),
+            ("k == target", "k == target + 1"),
+            ("(A)h[row]", "(A)h[0]"),
+            ("target != ignored", "true"),
+        ],
+    },
+    "norms": {
+        "standardise": [
+            ("- mean) * rate", "+ mean) * rate"),
+            ("+ (A)eps", "- (A)eps / 2"),
+            ("(A)w[k]", "(A)w[0]"),
+            ("v += (A)b[k]", "v -= (A)b[k]"),
+            ("if (centred)", "if (!centred)"),
+        ],
+        "standardise_pull": [
+            ("- d * inner_product", "+ d * inner_product"),
+            ("- sum_h", "+ sum_h"),
+            ("rate * rate", "rate"),
+            ("(w ? (A)w[k] : (A)1);\n        y[at]", "(A)1;\n        y[at]"),
+            ("means[row] = mean", "means[row] = -mean"),
+        ],
+        "layer_columns": [
+            ("- means[row]", "+ means[row]"),
+            ("rates[row]", "rates[0]"),
+            ("row += 32", "row += 33"),
+            ("blockIdx.x * 32", "blockIdx.x * 31"),
+            ("== 0 ? to_w : to_b", "== 1 ? to_w : to_b"),
+        ],
+        "batch_norm": [
+            ("* scale + shift", "* scale - shift"),
+            ("- mean;", "+ mean;"),
+            ("(A)w[channel]", "(A)w[0]"),
+            ("means[channel]", "means[0]"),
+        ],
+        "batch_norm_pull": [
+            ("- scale * sum_h", "+ scale * sum_h"),
+            ("- scale * rate", "+ scale * rate"),
+            ("(A)2 * (A)v", "(A)v"),
+            ("(A)m[channel]", "(A)m[0]"),
+            ("to_w[channel]", "to_w[0]"),
+        ],
+    },
+    "windows": {
+        "unfold_windows": [
+            ("- p.padding[a] + k", "+ p.padding[a] + k"),
+            ("at[a] >= 0 && ", "at[a] > 0 && "),
+            ("plane * PLANE(p.size)", "plane"),
+        ],
+        "fold_windows": [
+            ("+ p.padding[a] - k", "- p.padding[a] - k"),
+            ("start % p.stride[a] == 0 && ", ""),
+            ("total += (A)h", "total -= (A)h"),
+            ("ravel(k, p.window)", "ravel(k, p.out)"),
+        ],
+        "max_pool": [("v > top", "v < top"), ("v > top", "v >= top"), ("best = here", "best = here + 1")],
+        "pool_put": [("i[from] == own", "i[from] == own + 1"), ("total += (A)h", "total -= (A)h")],
+        "avg_pool": [
+            ("end > p.size[a] + p.padding[a]", "end > p.size[a] + 2 * p.padding[a]"),
+            ("total += (A)x", "total -= (A)x"),
+            ("if (!include)", "if (include)"),
+            ("divisor != 0", "divisor == 0"),
+        ],
+        "avg_pool_put": [
+            ("total += (A)h", "total -= (A)h"),
+            ("ravel(place, p.out)] /", "ravel(at, p.out) % PLANE(p.out)] /"),
+            ("(A)(end - start)", "(A)(end - start + 1)"),
+        ],
+    },
+    "puts": {
+        "put_atomic": [
+            ("own ? e", "!own ? e / number"),
+            ("at += size", "at -= size"),
+            ("* size + at", "* size - at + at * 2 + (at == 0)"),
+        ],
+        "put_sorted": [
+            ("first > 0 &&", "first > 1 &&"),
+            ("total += (A)g", "total -= (A)g"),
+            ("* inner + e % inner] = (T)", "* inner] = (T)"),
+        ],
+        "put_lines": [
+            ("+= (A)g", "-= (A)g"),
+            ("k * inner];\n        if", "k];\n        if"),
+            ("at += size", "at -= size"),
+        ],
+    },
+    "steps": {
+        "sgd_step": [
+            ("- (A)lr * g", "+ (A)lr * g"),
+            ("g += (A)decay", "g -= (A)decay"),
+            ("(1 - dampening)", "(1 + dampening)"),
+            ("g + (A)momentum * b", "g - (A)momentum * b"),
+            ("maximize ? -", "maximize ? "),
+            ("first ? g", "!first ? g"),
+            ("buffer[k] = (T)b;", "buffer[0] = (T)b;"),
+        ],
+        "adam_step": [
+            ("v - (A)rate", "v + (A)rate"),
+            ("(1 - lr * decay)", "(1 + lr * decay)"),
+            ("(A)(1 - beta1)", "(A)beta1"),
+            ("(A)(1 - beta2)", "(A)beta2"),
+            ("+ (A)eps", "- (A)eps / 2"),
+            ("> s) s = (A)largest[k]", "< s) s = (A)largest[k]"),
+            ("/ (A)scale", "* (A)scale"),
+            ("square[k] = (T)s", "square[0] = (T)s"),
+        ],
+    },
+}
+
+#: Primitives that a kernel serves, where they have other names.
+SERVES: dict[str, list[str]] = {
+    "softmax": ["softmax", "log_softmax"],
+    "variance": ["var", "std"],
+    "variance_pull": ["var_pull", "std_pull"],
+    "cross_entropy": ["cross_entropy_rows"],
+    "standardise": ["standardise", "layer_norm"],
+    "standardise_pull": ["standardise_pull", "layer_norm_pull"],
+    "layer_columns": ["layer_norm_pull"],
+    "put_atomic": ["take_put", "put_along_axis_add"],
+    "put_sorted": ["take_put"],
+    "put_lines": ["put_along_axis_add"],
+}
+
+
+def all_faults() -> list[tuple[str, str, str, str]]:
+    """Module, kernel, and what is replaced by what."""
+    return [
+        (module, kernel, old, new)
+        for module, kernels in FAULTS.items()
+        for kernel, pairs in kernels.items()
+        for old, new in pairs
+        if old != new
+    ]
+
+
+@contextlib.contextmanager
+def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
+    """A kernel's sources with a fault, for the time of a block."""
+    sources = importlib.import_module(f"lucidgrad.backends.cuda.kernels_{module}").SOURCES
+    before = {key: text for key, text in sources.items() if key.rpartition("_")[0] == kernel}
+    assert before, f"there is no kernel {kernel}"
+    for key, text in before.items():
+        body = text.rindex({"windows": "struct Plan", "steps": "struct Table"}.get(module, 'extern "C"'))
+        assert old in text[body:], f"{kernel}: its source has no {old!r}"
+        sources[key] = text[:body] + text[body:].replace(old, new, 1)
+    sources.forget()
+    try:
+        yield
+    finally:
+        sources.update(before)
+        sources.forget()
+
+
+def survives(kernel: str) -> bool:
+    """Whether a comparison with the program, in single precision and without large cases, finds nothing."""
+    from lucidgrad.determinism import use_deterministic_algorithms
+
+    from .cases import CASES
+    from .comparison import compare
+
+    use_deterministic_algorithms(kernel in ("put_sorted", "put_lines"))
+    try:
+        if kernel.endswith("_step"):
+            _steps(kernel)
+        for name in [] if kernel.endswith("_step") else SERVES.get(kernel, [kernel]):
+            for case in CASES[name]:
+                if not case.large:
+                    compare(name, case, "float32")
+    except AssertionError:
+        return False
+    finally:
+        use_deterministic_algorithms(False)
+    return True
+
+
+def _steps(kernel: str) -> None:
+    from . import test_steps
+
+    (test_steps.test_sgd if kernel == "sgd_step" else test_steps.test_adam)("cuda", "float32")
+
+
+def main(report: Callable[[str], Any] = print) -> int:
+    killed, faults = 0, all_faults()
+    wrong = [kernel for kernel in {fault[1]: 0 for fault in faults} if not survives(kernel)]
+    if wrong:  # else every fault would seem to be found
+        report(f"differ from their programs without any fault: {', '.join(wrong)}")
+        return 1
+    for module, kernel, old, new in faults:
+        with planted(module, kernel, old, new):
+            alive = survives(kernel)
+        killed += not alive
+        if alive:
+            report(f"survives: {kernel}: {old!r} -> {new!r}")
+    report(f"{killed}/{len(faults)} faults in {len({f[1] for f in faults})} kernels found")
+    return killed != len(faults)
+
+
+if __name__ == "__main__":
+    tests = Path(__file__).resolve().parents[1]
+    sys.path[:0] = [str(tests), str(tests.parent)]
+    from lucidgrad.backends import cudasim
+
+    if not cudasim.usable_gpus() and not cudasim.is_installed():
+        cudasim.install(devices=2)
+    import lucidgrad
+
+    lucidgrad.zeros(1, device="cuda")  # loads the back end
+    sys.exit(importlib.import_module("kernels.mutations").main())

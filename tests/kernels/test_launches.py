@@ -1,0 +1,81 @@
+"""How often kernels are launched: once for a function, once for what pulls its cotangent back."""
+
+import pytest
+
+import lucidgrad as lg
+from lucidgrad import cudasim
+from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.ops import losses, normalisation, pooling, steps, windows
+
+pytestmark = pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")
+
+PLANE = dict(window=(3, 3), stride=(2, 2), padding=(1, 1))
+
+
+def arrays(*shapes):
+    lg.manual_seed(0)
+    made = []
+    for shape in shapes:
+        if isinstance(shape, list):  # class numbers
+            made.append(lg.asarray(shape).to("cuda"))
+        else:
+            made.append(lg.rand(shape, device="cuda").requires_grad_())
+    return made
+
+
+#: What is called, on which shapes, and the launches forth and back.
+CALLS = {
+    "softmax": (lambda x: ops.softmax(x, axis=-1), [(5, 40)], 1, 1),
+    "log_softmax": (lambda x: ops.log_softmax(x, axis=1), [(5, 40)], 1, 1),
+    "logsumexp": (lambda x: ops.logsumexp(x, axis=1), [(5, 40)], 1, 1),
+    "var": (lambda x: ops.var(x, axis=1), [(5, 40)], 1, 1),
+    "std": (lambda x: ops.std(x, axis=1), [(5, 40)], 1, 1),
+    "cross_entropy": (losses.cross_entropy_rows, [(3, 40), [1, 39, 0]], 1, 1),
+    "standardise": (lambda x: ops.standardise(x, axis=1), [(5, 40)], 1, 1),
+    "layer_norm": (normalisation.layer_norm, [(5, 40), (40,), (40,)], 1, 2),
+    "rms_norm": (normalisation.rms_norm, [(5, 40), (40,)], 1, 2),
+    "batch_norm": (lambda *xs: normalisation.batch_norm(*xs)[0], [(5, 4, 7), (4,), (4,)], 1, 1),
+    "unfold_windows": (lambda x: windows.unfold_windows(x, dilation=(1, 1), **PLANE), [(2, 9, 9)], 1, 1),
+    "max_pool": (lambda x: pooling.max_pool(x, dilation=(1, 1), **PLANE)[0], [(2, 9, 9)], 1, 1),
+    "avg_pool": (lambda x: pooling.avg_pool(x, **PLANE), [(2, 9, 9)], 1, 1),
+    "take": (lambda x, i: ops.take(x, i, axis=0), [(9, 4), [1, 1, 5]], None, 1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_one_forth_one_back(name):
+    function, shapes, forth, back = CALLS[name]
+    xs = arrays(*shapes)
+    leaves = [x for x in xs if x.requires_grad]
+    for _ in range(2):  # the first call compiles
+        with cudasim.counting() as there:
+            y = function(*xs)
+        seed = lg.ones_like(y)
+        with cudasim.counting() as home:
+            lg.autograd.grad(y, leaves, seed)
+    assert forth is None or sum(there.launches.values()) == forth, there.launches
+    assert sum(home.launches.values()) == back, home.launches
+
+
+@pytest.mark.parametrize("count", [3, 64, 65])
+def test_one_step_for_many_tensors(count):
+    lists = [[lg.ones((k % 7 + 1, 3), device="cuda") for k in range(count)] for _ in range(4)]
+    for _ in range(2):
+        with cudasim.counting() as sgd:
+            steps.sgd_step(*lists[:3], lr=0.1, momentum=0.9)
+        with cudasim.counting() as adam:
+            steps.adam_step(*lists, step=1)
+    for found, name in ((sgd, "sgd_step"), (adam, "adam_step")):
+        assert found.launches == {name: (count + 63) // 64}
+        assert found.counters["synchronisations"] == 0 and found.counters["bytes_to_device"] == 0, found.counters
+
+
+def test_a_step_of_training_waits_for_nothing():
+    x, w, b, i = arrays((4, 8), (3, 8), (3,), [0, 1, 2, 1])
+    for _ in range(2):
+        with cudasim.counting() as found:
+            y = normalisation.layer_norm(x, lg.ones(8, device="cuda"))
+            loss = losses.cross_entropy_rows(y @ w.T + b, i).mean()
+            grads = lg.autograd.grad(loss, [w, b])
+            steps.sgd_step([w, b], grads, lr=0.1)
+    assert found.counters["synchronisations"] == 0 and found.counters["bytes_to_host"] == 0, found.counters

@@ -1,0 +1,34 @@
+"""Planted faults are found: one for each kernel here, all of them by ``python tests/kernels/mutations.py``."""
+
+import importlib
+
+import pytest
+
+import lucidgrad as lg
+from lucidgrad.backends.cuda import kernels
+
+from . import mutations
+from .cases import CASES
+from .comparison import compare
+
+lg.zeros(1, device="cuda")  # loads the back end
+FIRST = [(module, kernel, *pairs[0]) for module, made in mutations.FAULTS.items() for kernel, pairs in made.items()]
+
+
+def test_every_kernel_has_faults():
+    for module, faults in mutations.FAULTS.items():
+        sources = importlib.import_module(f"lucidgrad.backends.cuda.kernels_{module}").SOURCES
+        assert set(faults) == {key.rpartition("_")[0] for key in sources}
+        assert sources.items() <= kernels.SOURCES.items()
+
+
+@pytest.mark.parametrize("fault", FIRST, ids=lambda fault: fault[1])
+def test_a_planted_fault_is_found(fault):
+    with mutations.planted(*fault):
+        assert not mutations.survives(fault[1])
+
+
+def test_without_fault_nothing_is_found():
+    with mutations.planted("rows", "softmax_pull", "inner_product) *", "(inner_product)) *"):
+        for case in CASES["softmax_pull"][:4]:
+            compare("softmax_pull", case, "float32")

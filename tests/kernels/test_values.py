@@ -1,0 +1,111 @@
+"""Every hand-written kernel gives what its program gives."""
+
+import cupy
+import numpy as np
+import pytest
+
+import lucidgrad as lg
+from lucidgrad import cudasim
+from lucidgrad.core import device
+from lucidgrad.determinism import are_deterministic_algorithms_enabled, use_deterministic_algorithms
+from lucidgrad.ops.losses import cross_entropy_rows
+
+from .cases import CASES
+from .comparison import LAYOUTS, compare
+
+lg.zeros(1, device="cuda")  # loads the back end
+ADDING = ("take_put", "put_along_axis_add")
+
+
+def test_every_kernel_has_cases():
+    from lucidgrad.backends.cuda import kernels_norms, kernels_puts, kernels_rows, kernels_windows
+
+    tables = [module.TABLE for module in (kernels_norms, kernels_puts, kernels_rows, kernels_windows)]
+    assert {name for table in tables for name in table} == set(CASES)
+    assert all(device.backend_named("cuda").kernels[name] is table[name] for table in tables for name in table)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", CASES)
+def test_kernel_is_program(name, dtype):
+    for case in CASES[name]:
+        if not case.large:
+            compare(name, case, dtype)
+
+
+@pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout != "plain"])
+@pytest.mark.parametrize("name", CASES)
+def test_any_memory_layout(name, layout):
+    for case in CASES[name]:
+        if not case.large:
+            compare(name, case, "float32", layout)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_million_elements(name):
+    for case in [case for case in CASES[name] if case.large][:2]:
+        compare(name, case, "float32")
+
+
+@pytest.fixture
+def deterministic():
+    use_deterministic_algorithms(True)
+    yield
+    use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("deterministic")
+@pytest.mark.parametrize("name", ADDING)
+def test_adding_in_a_fixed_order(name):
+    assert are_deterministic_algorithms_enabled()
+    for case in CASES[name]:
+        for dtype in ["float32"] if case.large else ["float16", "float32", "float64"]:
+            compare(name, case, dtype)
+        if not case.large:
+            compare(name, case, "float32", "with gaps")
+
+
+@pytest.mark.parametrize("mode", [False, True])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "int64", "int32", "int8", "bool"])
+@pytest.mark.parametrize("name", ADDING)
+def test_adding_other_numbers(name, dtype, mode):
+    cpu, cuda = (device.backend_named(where).kernels[name] for where in ("cpu", "cuda"))
+    use_deterministic_algorithms(mode)
+    try:
+        for case in CASES[name]:
+            if not case.large:
+                g, i = case.arrays()
+                g = (g * 9).astype(dtype) if dtype[0] != "c" else (g + 1j * g[::-1]).astype(dtype)
+                found = cuda(cupy.asarray(g), cupy.asarray(i), **case.keywords)
+                assert found.dtype == g.dtype
+                expected = cpu(g, i, **case.keywords)
+                np.testing.assert_allclose(cupy.asnumpy(found), expected, rtol=1e-5, atol=1e-5)
+    finally:
+        use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("deterministic")
+def test_the_same_bits_every_time():
+    rng = np.random.default_rng(0)
+    g, i = cupy.asarray(rng.normal(size=3000).astype("float32")), rng.integers(0, 3, 3000)
+    order = cupy.asnumpy(g)
+    expected = np.zeros(3, "float32")
+    for k, at in enumerate(i):  # in their order
+        expected[at] += order[k]
+    found = device.backend_named("cuda").kernels["take_put"](g, cupy.asarray(i), axis=0, size=3)
+    np.testing.assert_array_equal(cupy.asnumpy(found), expected)
+
+
+@pytest.mark.usefixtures("deterministic")
+def test_indexing_is_deterministic_on_request():
+    x = lg.zeros((4, 2), device="cuda", requires_grad=True)
+    i = lg.asarray([1, 1, 3]).to("cuda")
+    with cudasim.counting() as found:
+        lg.autograd.grad(x[i].sum(), x)
+    assert "put_atomic" not in found.launches
+
+
+def test_class_numbers_out_of_range_give_nan():
+    x = lg.zeros((3, 4), device="cuda")
+    loss = cross_entropy_rows(x, lg.asarray([4, -5, 0]).to("cuda")).cpu().numpy()
+    assert np.isnan(loss).tolist() == [True, True, False]
