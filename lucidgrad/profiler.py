@@ -239,11 +239,12 @@ def _raw(gs: Any) -> list[Any]:
 
 
 def _launches() -> int | None:
-    """How many kernels the emulated CUDA device was given so far; None if there is none."""
+    """How many kernels the emulated CUDA device was given so far; None if it is not in use."""
     module = sys.modules.get("lucidgrad.backends.cudasim")
-    if module is None or not getattr(module, "is_installed", lambda: False)():
+    if module is None or not module.is_installed() or not device.is_loaded("cuda"):
         return None
-    return sum(module.launches().values())
+    counts = module.counters()
+    return int(counts["launches"] + counts["library_calls"])
 
 
 def _wait(arrays: Iterable[Any]) -> None:
@@ -377,7 +378,7 @@ class profile:
         head = ["", "forward", "", "", "", "", "backward", "", "", "", ""]
         names = ["operation", *["calls", "total", "self", "mean", "bytes"] * 2]
         lines = [head, names, *([_title(row), *_cells(row.forward), *_cells(row.backward)] for row in shown)]
-        if self._counts_launches:
+        if any(row.launches for row in rows):
             for line, more in zip(lines, ["", "launches", *(str(row.launches) for row in shown)], strict=True):
                 line.append(more)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
