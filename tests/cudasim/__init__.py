@@ -1,0 +1,1 @@
+"""Tests of the emulated CUDA device; they compare it with NumPy."""

@@ -1,0 +1,22 @@
+"""Tests here run on the emulated device: it is installed before anything imports CuPy, or this fails."""
+
+import pytest
+
+from lucidgrad.backends import cudasim
+
+# Two devices, so that what concerns several of them is tested too.
+if cudasim.usable_gpus():
+    # The comparisons run on the GPU; what only the emulated device has can't be tested in this process.
+    collect_ignore = ["test_controls.py", "test_faults.py", "test_lazy.py"]
+elif not cudasim.is_installed():
+    cudasim.install(devices=2)
+
+
+@pytest.fixture
+def xp():
+    """CuPy, on device 0; a test leaves no memory behind."""
+    import cupy
+
+    with cupy.cuda.Device(0):
+        yield cupy
+    cupy.get_default_memory_pool().free_all_blocks()
