@@ -95,6 +95,13 @@ int copy(const char *function, Side to, Side from, Box box, int direction, void 
     Tally tally = count(to_kind, from_kind, direction, box.bytes());
     bool on_device = !is_host(to_kind) && !is_host(from_kind);
     bool waits = to_kind == Kind::unknown || (synchronous && !on_device);
+    if (const Block *a = find(to.address), *b = find(from.address);
+        on_device && a && b && a->device != b->device && stream->legacy && !stream->capture) {
+        // Between two devices the legacy stream waits for all work of both, and both wait for the copy.
+        for (int device : {a->device, b->device})
+            if (int code = drain_device(device)) return code;
+        waits = true;
+    }
     Work work;
     if (from_kind == Kind::unknown && !waits && !stream->capture && (settings().lazy || anything_pending())) {
         // The driver has read pageable memory when the call returns: the caller may write to it.

@@ -1,0 +1,50 @@
+"""An emulated CUDA device: the unmodified wheel of CuPy runs on it, on a machine without a GPU.
+
+``install()`` before ``import cupy``; kernels are then compiled for the host and run in the order of their streams.
+"""
+
+import os
+
+from .controls import (
+    Counts,
+    counters,
+    counting,
+    guard,
+    last_fault,
+    launches,
+    lazy,
+    poison,
+    reset,
+    set_guard,
+    set_lazy,
+    set_poison,
+    synchronise_all,
+)
+from .errors import EmulatorError
+from .gpu import usable as usable_gpus
+from .loading import is_installed, load
+from .settings import install
+
+__all__ = [
+    "Counts",
+    "EmulatorError",
+    "counters",
+    "counting",
+    "guard",
+    "install",
+    "is_installed",
+    "last_fault",
+    "launches",
+    "lazy",
+    "load",
+    "poison",
+    "reset",
+    "set_guard",
+    "set_lazy",
+    "set_poison",
+    "synchronise_all",
+    "usable_gpus",
+]
+
+if os.environ.get("CUDASIM") == "1":  # set by the launcher, which has looked for a GPU
+    install(force=True)
