@@ -168,7 +168,7 @@ class _Call:
         dims = [0 if type(a) is Batched and a.level == level else None for a in arrays]
         size = next(a.spread for a, d in zip(arrays, dims, strict=True) if d == 0)
         inner = [box(a.value if d == 0 else a) for a, d in zip(arrays, dims, strict=True)]
-        in_dims = [None] * len(self.args)
+        in_dims: list[int | None] = [None] * len(self.args)
         for i, d in zip(self.places, dims, strict=True):
             in_dims[i] = d
         result, out_dims = self.function.vmap(_Info(size), tuple(in_dims), *self._with(inner))

@@ -129,9 +129,9 @@ def jacobian(
         _strictly(_outputs(func, probes, "jacobian")[0], strict, "jacobian")
     make = jacobians.jacrev if strategy == "reverse-mode" else jacobians.jacfwd
     found = make(func, tuple(range(len(xs))), chunk_size=chunk_size)(*xs)
-    rows = found if isinstance(found, tuple) and found and isinstance(found[0], tuple) else (found,)
-    rows = tuple(_like(_released(row, create_graph), several) for row in rows)
-    return rows if rows and found is not rows and isinstance(found[0], tuple) else rows[0]
+    many = bool(found) and isinstance(found[0], tuple)  # several outputs: one row of blocks for each
+    rows = tuple(_like(_released(row, create_graph), several) for row in (found if many else (found,)))
+    return rows if many else rows[0]
 
 
 def hessian(

@@ -12,7 +12,7 @@ from typing import Any
 from . import device, dispatch
 from .dispatch import box, complexes, floats
 from .engine import Plan, Walk, fit, tape_namespace
-from .levels import Layer, LayerBackend, check_alive, is_outside, namespace, newer, run, structural
+from .levels import Layer, LayerBackend, Level, check_alive, is_outside, namespace, newer, run, structural
 from .modes import state, switch
 from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, meta_of, primitive
 from .tape import Leaf
@@ -30,7 +30,7 @@ class Dual(Layer):
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, primal: Any, tangent: Any, level: int, outside: bool = False) -> None:
+    def __init__(self, primal: Any, tangent: Any, level: Level, outside: bool = False) -> None:
         self.primal, self.tangent, self.level, self.outside = primal, tangent, level, outside
 
     @property
@@ -78,7 +78,7 @@ def _parts_from(xp: Any, g: Any, *, level: int) -> tuple[Any, Any]:
 
 
 @primitive(LINEAR, vjp=joint(_parts_from))
-def make_dual(xp: Any, x: Any, t: Any, /, *, level: int, outside: bool = False) -> Any:
+def make_dual(xp: Any, x: Any, t: Any, /, *, level: Level, outside: bool = False) -> Any:
     """A dual number from its value and its tangent."""
     above = [a for a in (x, t) if newer(a, level)]
     if not above:
@@ -87,8 +87,8 @@ def make_dual(xp: Any, x: Any, t: Any, /, *, level: int, outside: bool = False) 
     entered = any(a.outside for a in above if a.level == outer.level)
     if type(outer) is Dual:
         pairs = [[_part_of(a, outer.level, name) for a in (x, t)] for name in ("primal_part", "tangent_part")]
-        made = [namespace.make_dual(*pair, level=level, outside=outside) for pair in pairs]
-        return Dual(*made, outer.level, entered)
+        primal, tangent = (namespace.make_dual(*pair, level=level, outside=outside) for pair in pairs)
+        return Dual(primal, tangent, outer.level, entered)
     parts = [namespace.leave_level(a, level=outer.level, size=outer.spread) for a in (x, t)]
     made = namespace.make_dual(*parts, level=level, outside=outside)
     return namespace.enter_level(made, level=outer.level, size=outer.spread, outside=entered)

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import Batched, run
+from lucidgrad.core.batching import Batched
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
 
 from .axes import axis_of, beside, inverse, product

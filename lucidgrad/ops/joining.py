@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 from lucidgrad.core import device
-from lucidgrad.core.batching import Batched, run, spread
-from lucidgrad.core.levels import Layer
+from lucidgrad.core.batching import Batched, spread
+from lucidgrad.core.levels import Layer, run
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 
 from .axes import axis_of, beside, product, sizes_of

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from lucidgrad.core.batching import align, run
+from lucidgrad.core.batching import align
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import MATRIX, primitive
 
 from . import elementwise, parts, reduction, shape

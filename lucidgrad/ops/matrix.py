@@ -4,7 +4,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import align, run
+from lucidgrad.core.batching import align
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import MATRIX, joint, primitive
 
 from .axes import beside, need_matrix, on_matrices

@@ -7,7 +7,8 @@ reduced array back with `kept` (reduced axes as ones, to broadcast) or `spread` 
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import run, shift_axis, shifted, spread as of_one_batch
+from lucidgrad.core.batching import shift_axis, shifted, spread as of_one_batch
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 
 from .axes import axes_of, inverse, product

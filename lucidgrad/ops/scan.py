@@ -8,9 +8,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from lucidgrad.core.batching import run, spread
+from lucidgrad.core.batching import spread
 from lucidgrad.core.dispatch import SPELLINGS, complexes, floats
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, joint, primitive
 
 from .axes import axis_of

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from lucidgrad.core.batching import run
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .shape import reshape

@@ -6,7 +6,8 @@ Most of them give views, so their rules keep shapes and keywords only.
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import run, shifted
+from lucidgrad.core.batching import shifted
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
 
 from .axes import (

@@ -4,7 +4,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core.batching import run, shift_axis
+from lucidgrad.core.batching import shift_axis
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of

@@ -6,7 +6,8 @@ The positions are an array input, so they may be batched.
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import run, spread
+from lucidgrad.core.batching import spread
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
 
 from .axes import axis_of, beside, product

@@ -7,7 +7,8 @@ and so are the functions that pull its cotangents back: the three are closed und
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core.batching import run, spread
+from lucidgrad.core.batching import spread
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 from lucidgrad.extents import Sizes, check_channels, out_sizes
 

@@ -4,6 +4,7 @@ Each scenario is run as it is, and once for each pair of streams of which one wa
 then the result must be wrong. Waits that nothing needs would be found the same way.
 """
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -178,27 +179,57 @@ def to_the_host_and_back(x):
     return lambda: lg.autograd.grad(y, leaf, lg.ones_like(y))[0], 2 * np.cos(2 * x)
 
 
+# Between two devices a copy on default streams waits for all work of both; on other streams it must be told to.
+def both_devices():
+    """A stream of each device, and a context in which they are the current ones."""
+    one, two = new("cuda:0"), new("cuda:1")
+
+    @contextlib.contextmanager
+    def current():
+        with lg.cuda.stream(two), lg.cuda.stream(one):
+            yield
+
+    return one, two, current
+
+
 def between_devices(x):
     """Both devices' streams wait for a copy between them."""
-    leaf = on_device(x)
-    y = lg.exp((leaf * 2.0).to("cuda:1"))
+    leaf, (one, _, current) = on_device(x), both_devices()
+    with current():
+        y = lg.exp((leaf * 2.0).to("cuda:1"))
     cudasim.synchronise_all()
-    return lambda: lg.autograd.grad(y, leaf, lg.ones_like(y))[0], 2 * np.exp(2 * x)
+
+    def run():
+        with current():
+            return lg.autograd.grad(y, leaf, lg.ones_like(y))[0]
+
+    return run, 2 * np.exp(2 * x), one
 
 
 def sum_of_devices(x):
     """Cotangents from two devices meet on the device of their tensor."""
-    leaf = on_device(x)
-    m = leaf * 2.0
-    y = lg.exp(m.to("cuda:1")).to("cuda:0") + lg.sin(m)
+    leaf, (one, _, current) = on_device(x), both_devices()
+    with current():
+        m = leaf * 2.0
+        y = lg.exp(m.to("cuda:1")).to("cuda:0") + lg.sin(m)
     cudasim.synchronise_all()
-    return lambda: lg.autograd.grad(y, leaf, lg.ones_like(y))[0], 2 * (np.exp(2 * x) + np.cos(2 * x))
+
+    def run():
+        with current():
+            return lg.autograd.grad(y, leaf, lg.ones_like(y))[0]
+
+    return run, 2 * (np.exp(2 * x) + np.cos(2 * x)), one
 
 
 def forward_between_devices(x):
     """A copy is ready for the stream of the target."""
-    leaf = on_device(x).detach()
-    return lambda: (leaf * 2.0).to("cuda:1") + 1, 2 * x + 1
+    leaf, (_, two, current) = on_device(x).detach(), both_devices()
+
+    def run():
+        with current():
+            return (leaf * 2.0).to("cuda:1") + 1
+
+    return run, 2 * x + 1, two
 
 
 SCENARIOS = [
@@ -246,7 +277,7 @@ def test_S001_33_results_are_right_and_every_wait_is_needed(scenario, waits, sec
 
 
 #: Waits that protect memory instead of values: before a copy the source waits for the target. They have their own test.
-MEMORY = {"between_devices": [("cuda:1", "cuda:0")], "forward_between_devices": [("cuda:0", "cuda:1")]}
+MEMORY = {"between_devices": [(1, 0)], "forward_between_devices": [(0, 1)]}
 
 
 def test_S001_33e_one_stream_needs_no_wait(waits):
@@ -343,16 +374,18 @@ def test_record_stream(told):
 @pytest.mark.parametrize("waits_first", [True, False])
 def test_a_copy_waits_for_what_used_its_memory_before(waits_first, monkeypatch, second):
     values = draw()
-    source = on_device(draw()).detach()
-    used = lg.asarray(values, device=second)
-    cudasim.synchronise_all()
-    doubled = used * 2
-    del used
-    if not waits_first:
-        monkeypatch.setattr(place(), "wait_for", lambda self, other, arrays=(): None)
-    copies = [source.to(second) for _ in range(4)]
-    lg.cuda.default_stream(0).synchronize()
-    assert np.allclose(read(doubled), 2 * values) == waits_first
+    source, (one, two, current) = on_device(draw()).detach(), both_devices()
+    with current():
+        used = lg.asarray(values, device=second)
+        cudasim.synchronise_all()
+        doubled = used * 2
+        del used
+        if not waits_first:
+            monkeypatch.setattr(place(), "wait_for", lambda self, other, arrays=(): None)
+        copies = [source.to(second) for _ in range(4)]
+        one.synchronize()
+    with lg.cuda.stream(two):
+        assert np.allclose(read(doubled), 2 * values) == waits_first
     assert len(copies) == 4
 
 
