@@ -7,7 +7,7 @@ import pytest
 import lucidgrad as lg
 from lucidgrad.backends.cuda import kernels
 
-from . import mutations
+from . import mutations, single
 from .cases import CASES
 from .comparison import compare
 
@@ -26,6 +26,14 @@ def test_every_kernel_has_faults():
 def test_a_planted_fault_is_found(fault):
     with mutations.planted(*fault):
         assert not mutations.survives(fault[1])
+
+
+@pytest.mark.parametrize("name", single.FAULTS)
+def test_kernels_that_stand_alone(name):
+    assert single.survives(name)
+    for old, new in single.FAULTS[name][2]:
+        with single.planted(name, old, new):
+            assert not single.survives(name), f"{old!r} -> {new!r} is not found"
 
 
 def test_without_fault_nothing_is_found():
