@@ -58,11 +58,23 @@ def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any
     y = dispatch.compute(primitive, xs, keywords)
     ys = y if primitive.outputs else (y,)
     moves = any(t is not None for t in ts) and (primitive.jvp or primitive.joint or primitive.differentiable)
-    t = jvp(primitive, namespace, y, xs, ts, keywords) if moves and any(part.dtype in floats for part in ys) else None
+    t = None
+    if moves and any(part.dtype in floats for part in ys):
+        t = _tangent(primitive, y, xs, ts, keywords)
     outside = any(a.outside for a, d in zip(args, dual, strict=True) if d)
     parts = (t if primitive.outputs else (t,)) if t is not None else [None] * len(ys)
     out = [Dual(a, b, level, outside) if a.dtype in floats else a for a, b in zip(ys, parts, strict=True)]
     return tuple(out) if primitive.outputs else out[0]
+
+
+def _tangent(primitive: Primitive, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """By the forward rule; it computes with a device's own namespace where all arrays are raw ones of it."""
+    homes = {device.by_array[type(a)]: a for a in (*xs, *ts) if type(a) in device.by_array}
+    home, array = next(iter(homes.items()))
+    if len(homes) > 1 or home.rank:
+        return jvp(primitive, namespace, y, xs, ts, keywords)
+    with home.at(array):
+        return jvp(primitive, home.xp, y, xs, ts, keywords)
 
 
 # Primitives that put dual numbers together and take them apart, so that the tape can record it. Newer levels are

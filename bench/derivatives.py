@@ -1,0 +1,153 @@
+"""``python -m bench.derivatives``: structured and second derivatives beside PyTorch's, interleaved in one process.
+
+Each figure is the median of the ratios of rounds in which both libraries take a slice; values are compared first.
+PyTorch runs the faster of the ways that it offers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bench import machine
+
+machine.pin_threads(1)
+
+import numpy as np  # noqa: E402
+
+import lucidgrad as lg  # noqa: E402
+
+Functions = dict[str, Callable[[], Any]]
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [(rng.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for shape in shapes]
+
+
+def network(xp: Any, x: Any, p: Sequence[Any]) -> Any:
+    for k in range(0, len(p) - 2, 2):
+        x = xp.tanh(x @ p[k] + p[k + 1])
+    return x @ p[-2] + p[-1]
+
+
+def jacobian(torch: Any) -> tuple[float, Callable[[], Any], Functions]:
+    x, w, v = arrays((64,), (64, 64), (64, 64))
+    f = lambda xp, w, v: lambda x: xp.tanh(xp.tanh(x @ w) @ v)
+    (a, *ours), (b, *theirs) = map(lg.asarray, (x, w, v)), map(torch.from_numpy, (x, w, v))
+    one, other = f(lg, *ours), f(torch, *theirs)
+    return 1.0, lambda: lg.func.jacrev(one)(a), {"func.jacrev": lambda: torch.func.jacrev(other)(b)}
+
+
+def hessian(torch: Any) -> tuple[float, Callable[[], Any], Functions]:
+    x, w = arrays((50,), (50, 50))
+    f = lambda xp, w: lambda x: xp.sum(xp.tanh(x @ w) ** 2) + xp.sum(x**4)
+    one, other = f(lg, lg.asarray(w)), f(torch, torch.from_numpy(w))
+    a, b = lg.asarray(x), torch.from_numpy(x)
+    ways = {
+        "func.hessian": lambda: torch.func.hessian(other)(b),
+        "functional.hessian": lambda: torch.autograd.functional.hessian(other, b, vectorize=True),
+    }
+    return 0.7, lambda: lg.func.hessian(one)(a), ways
+
+
+def hessian_vector_product(torch: Any) -> tuple[float, Callable[[], Any], Functions]:
+    x, *p = arrays((32, 32), (32, 32), (32,), (32, 32), (32,), (32, 1), (1,))
+    v = arrays(*(a.shape for a in p))
+
+    def loss(xp: Any, x: Any) -> Callable[..., Any]:
+        return lambda *p: xp.mean(network(xp, x, p) ** 2)
+
+    def ours() -> Any:
+        return lg.func.jvp(lg.func.grad(one, tuple(range(6))), tuple(a), tuple(s))[1]
+
+    def forward() -> Any:
+        return torch.func.jvp(torch.func.grad(other, tuple(range(6))), tuple(b), tuple(t))[1]
+
+    def twice() -> Any:
+        q = [c.detach().requires_grad_() for c in b]
+        gs = torch.autograd.grad(other(*q), q, create_graph=True)
+        return torch.autograd.grad(gs, q, t)
+
+    one, other = loss(lg, lg.asarray(x)), loss(torch, torch.from_numpy(x))
+    a, s = ([lg.asarray(c) for c in part] for part in (p, v))
+    b, t = ([torch.from_numpy(c) for c in part] for part in (p, v))
+    return 0.6, ours, {"jvp of grad": forward, "backward twice": twice}
+
+
+def gradient_penalty(torch: Any) -> tuple[float, Callable[[], Any], Functions]:
+    x, *p = arrays((64, 32), (32, 64), (64,), (64, 64), (64,), (64, 1), (1,))
+
+    def step(m: Any, x: Any, p: list[Any]) -> Any:
+        x = x.detach().requires_grad_()
+        (g,) = m.autograd.grad(network(m, x, p).sum(), x, create_graph=True)
+        penalty = ((g**2).sum(1) ** 0.5 - 1) ** 2
+        return m.autograd.grad(penalty.mean(), p[:-1])
+
+    ours, theirs = (lg.asarray(x), [lg.asarray(c).requires_grad_() for c in p]), (torch.from_numpy(x), [])
+    theirs[1].extend(torch.from_numpy(c).requires_grad_() for c in p)
+    return 0.8, lambda: step(lg, *ours), {"autograd.grad": lambda: step(torch, *theirs)}
+
+
+def per_sample_gradients(torch: Any) -> tuple[float, Callable[[], Any], Functions]:
+    x, *p = arrays((64, 32), (32, 64), (64,), (64, 10), (10,))
+
+    def step(m: Any, p: list[Any], x: Any) -> Any:
+        one = lambda p, x: m.sum(network(m, x, p) ** 2)
+        return m.func.vmap(m.func.grad(one), in_dims=(None, 0))(p, x)
+
+    ours, theirs = ([lg.asarray(c) for c in p], lg.asarray(x)), ([torch.from_numpy(c) for c in p], torch.from_numpy(x))
+    return 1.0, lambda: step(lg, *ours), {"vmap of grad": lambda: step(torch, *theirs)}
+
+
+CASES = {
+    "Jacobian 64 x 64": jacobian,
+    "Hessian of 50": hessian,
+    "Hessian-vector product, MLP": hessian_vector_product,
+    "gradient penalty, MLP": gradient_penalty,
+    "per-sample gradients, 64": per_sample_gradients,
+}
+
+
+def flat(value: Any) -> np.ndarray:
+    leaves = value if isinstance(value, (tuple, list)) else [value]
+    return np.concatenate([np.asarray(leaf.detach()).ravel() for leaf in leaves])
+
+
+def slice_of(function: Callable[[], Any], seconds: float) -> float:
+    """Seconds per call."""
+    start, calls = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        function()
+        calls += 1
+    return (time.perf_counter() - start) / calls
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.derivatives", description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=30)
+    options = parser.parse_args()
+    import torch
+
+    torch.set_num_threads(1)
+    print(f"{'case':30} {'ratio':>6} {'goal':>5}  {'lucidgrad':>10} {'torch':>10}  torch's fastest way")
+    missed = 0
+    for name, make in CASES.items():
+        goal, ours, ways = make(torch)
+        for way in ways.values():
+            np.testing.assert_allclose(flat(ours()), flat(way()), rtol=2e-3, atol=2e-4)
+        fastest = min(ways, key=lambda way: statistics.median(slice_of(ways[way], 0.05) for _ in range(5)))
+        pairs = [(slice_of(ours, 0.02), slice_of(ways[fastest], 0.02)) for _ in range(options.rounds)]
+        ratio = statistics.median(a / b for a, b in pairs)
+        a, b = (statistics.median(column) * 1e3 for column in zip(*pairs, strict=True))
+        missed += ratio > goal
+        print(f"{name:30} {ratio:6.2f} {goal:5.2f}  {a:7.3f} ms {b:7.3f} ms  {fastest}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
