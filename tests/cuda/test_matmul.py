@@ -7,7 +7,8 @@ import pytest
 import lucidgrad as lg
 from lucidgrad.backends import cudasim
 from lucidgrad.backends.cuda import kernels_matmul
-from lucidgrad.backends.cuda.kernels_matmul import extreme_pull, matmul, take, take_along_axis
+from lucidgrad.backends.cuda.kernels_matmul import matmul, take, take_along_axis
+from lucidgrad.backends.cuda.kernels_rows import extreme_pull
 
 lg.zeros(1, device="cuda")  # loads the back end
 counted = pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")

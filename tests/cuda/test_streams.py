@@ -72,6 +72,14 @@ def read(t):
     return t.detach().numpy(force=True)
 
 
+def weights(device="cuda:0", n=4):
+    """What backward starts from: new values, and a function that computes them on the current stream."""
+    values = draw()[:n]
+    kept = lg.asarray(values / 2, device=device)
+    cudasim.synchronise_all()
+    return values, lambda: kept * 2
+
+
 # -- scenarios: each returns a function to run (its waits are counted) and what must come out --------
 def chain(x):
     """33a, b, c, d: forward on two streams, backward from a third."""
@@ -82,9 +90,8 @@ def chain(x):
     with lg.cuda.stream(two):
         b = lg.sin(a)
     cudasim.synchronise_all()
-    seed = lg.asarray(np.ones(4), device="cuda")
-    cudasim.synchronise_all()
-    return lambda: lg.autograd.grad(b, leaf, seed * 2)[0], 2 * np.cos(np.exp(x)) * np.exp(x)
+    w, seed = weights()
+    return lambda: lg.autograd.grad(b, leaf, seed())[0], w * np.cos(np.exp(x)) * np.exp(x)
 
 
 def diamond(x):
@@ -99,7 +106,8 @@ def diamond(x):
     cudasim.synchronise_all()
     y = a + b
     cudasim.synchronise_all()
-    return lambda: lg.autograd.grad(y, leaf, lg.ones_like(y))[0], 2 * (np.exp(2 * x) + np.cos(2 * x))
+    w, seed = weights()
+    return lambda: lg.autograd.grad(y, leaf, seed())[0], 2 * w * (np.exp(2 * x) + np.cos(2 * x))
 
 
 def interior(x):
@@ -111,8 +119,8 @@ def interior(x):
     with lg.cuda.stream(two):
         y = lg.sin(m)
     cudasim.synchronise_all()
-    seed = on_device(np.ones(4)).detach()
-    return lambda: lg.autograd.grad(y, m, seed * 3)[0], 3 * np.cos(np.exp(x))
+    w, seed = weights()
+    return lambda: lg.autograd.grad(y, m, seed())[0], w * np.cos(np.exp(x))
 
 
 def accumulation(x):
@@ -122,14 +130,14 @@ def accumulation(x):
         y = lg.exp(leaf)
     cudasim.synchronise_all()
     leaf.grad = lg.ones_like(leaf)
-    cudasim.synchronise_all()
+    w, seed = weights()
 
     def run():
         with lg.cuda.stream(now):
-            y.backward(lg.ones_like(y))
+            y.backward(seed())
             return leaf.grad
 
-    return run, 1 + np.exp(x), now
+    return run, 1 + w * np.exp(x), now
 
 
 def second_order(x):
@@ -138,8 +146,8 @@ def second_order(x):
     with lg.cuda.stream(one):
         y = lg.exp(leaf)
     cudasim.synchronise_all()
-    seed = on_device(np.ones(4)).detach()
-    return lambda: lg.autograd.grad(y, leaf, seed * 3, create_graph=True)[0], 3 * np.exp(x)
+    w, seed = weights()
+    return lambda: lg.autograd.grad(y, leaf, seed(), create_graph=True)[0], w * np.exp(x)
 
 
 def hooks(x):
@@ -149,8 +157,8 @@ def hooks(x):
     with lg.cuda.stream(one):
         y = lg.exp(leaf)
     cudasim.synchronise_all()
-    seed = on_device(np.ones(4)).detach()
-    return lambda: lg.autograd.grad(y, leaf, seed + 0)[0], 10 * np.exp(x)
+    w, seed = weights()
+    return lambda: lg.autograd.grad(y, leaf, seed())[0], 10 * w * np.exp(x)
 
 
 def fork(x):
@@ -166,7 +174,8 @@ def fork(x):
     cudasim.synchronise_all()
     y = first + second
     cudasim.synchronise_all()
-    return lambda: lg.autograd.grad(y, leaf, lg.ones_like(y))[0], np.array([6.0, 6.0, 2.0, 2.0])
+    w, seed = weights(n=2)
+    return lambda: lg.autograd.grad(y, leaf, seed())[0], np.concatenate([6 * w, 2 * w])
 
 
 def to_the_host_and_back(x):
@@ -197,13 +206,13 @@ def between_devices(x):
     leaf, (one, _, current) = on_device(x), both_devices()
     with current():
         y = lg.exp((leaf * 2.0).to("cuda:1"))
-    cudasim.synchronise_all()
+    w, seed = weights("cuda:1")
 
     def run():
         with current():
-            return lg.autograd.grad(y, leaf, lg.ones_like(y))[0]
+            return lg.autograd.grad(y, leaf, seed())[0]
 
-    return run, 2 * np.exp(2 * x), one
+    return run, 2 * w * np.exp(2 * x), one
 
 
 def sum_of_devices(x):
@@ -212,13 +221,13 @@ def sum_of_devices(x):
     with current():
         m = leaf * 2.0
         y = lg.exp(m.to("cuda:1")).to("cuda:0") + lg.sin(m)
-    cudasim.synchronise_all()
+    w, seed = weights()
 
     def run():
         with current():
-            return lg.autograd.grad(y, leaf, lg.ones_like(y))[0]
+            return lg.autograd.grad(y, leaf, seed())[0]
 
-    return run, 2 * (np.exp(2 * x) + np.cos(2 * x)), one
+    return run, 2 * w * (np.exp(2 * x) + np.cos(2 * x)), one
 
 
 def forward_between_devices(x):
