@@ -137,14 +137,14 @@ def _completed(name: str, where: str, value: str) -> Any:
     )
 
 
-_ENDLESS = "isinf(re) || isinf(im)", "T(R(INFINITY), atan2(im, re))"
+_ENDLESS = "isinf(re) || isinf(im)", "T(isinf(re) ? fabs(re) : fabs(im), atan2(im, re))"
 
 #: Functions of complex numbers that the standard defines where CuPy has NaN.
 COMPLEX: dict[str, Callable[..., Any]] = {
     "acosh": _completed("acosh", "re == 0 && isnan(im)", "T(im, R(1.5707963267948966))"),
     "log": _completed("log", *_ENDLESS),
     "log1p": _completed("log1p", *_ENDLESS),
-    "tanh": _completed("tanh", "re == 0 && !isfinite(im)", "T(re, R(NAN))"),
+    "tanh": _completed("tanh", "re == 0 && !isfinite(im)", "T(re, im - im)"),
 }
 
 

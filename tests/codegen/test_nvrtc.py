@@ -14,6 +14,7 @@ import cupy
 import frames
 import nvrtc
 import pytest
+from kernels import single
 
 from lucidgrad.backends.cuda import generated, kernels
 
@@ -68,6 +69,30 @@ def test_large_generated_kernels(dtype, architecture):
 @pytest.mark.parametrize("architecture", _architectures())
 def test_kernels_written_by_hand(architecture):
     assert not nvrtc.compile_all(kernels.SOURCES, architecture, nvrtc.cupy_options())
+
+
+@functools.cache
+def _alone():
+    """The kernels that stand alone, as CuPy hands them to the compiler."""
+    seen, watched = {}, cupy.cuda.compiler._compile_with_cache_cuda
+
+    def watch(source, *args, **keywords):
+        seen[name] = source
+        return watched(source, *args, **keywords)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cupy.cuda.compiler, "_compile_with_cache_cuda", watch)
+        for name, (_, _, faults) in single.FAULTS.items():
+            text = faults[0][0]
+            with single.planted(name, text, text):  # a copy without a fault, which is not compiled yet
+                assert single.survives(name)
+    assert set(seen) == set(single.FAULTS)
+    return seen
+
+
+@pytest.mark.parametrize("architecture", _architectures())
+def test_kernels_that_stand_alone(architecture):
+    assert not nvrtc.compile_all(_alone(), architecture, nvrtc.cupy_options())
 
 
 def test_a_fault_is_found():
