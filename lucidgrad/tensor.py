@@ -277,7 +277,7 @@ class Tensor(Box, Operators, Methods, Arranging):
         for arg in args:
             if isinstance(arg, Tensor):
                 device, dtype = arg.device, arg.dtype
-            elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in dispatch_dtypes()):
+            elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in _dtypes()):
                 device = arg
             elif arg is not None and not isinstance(arg, bool):
                 dtype = arg
@@ -357,9 +357,15 @@ class Tensor(Box, Operators, Methods, Arranging):
     ) -> Any:
         if self.requires_grad:
             raise BufferError("can't export a tensor that requires grad; use x.detach()")
+        backend, array = device.by_array[type(self.array)], self.array
+        stays = dl_device is None or tuple(dl_device) == tuple(self.__dlpack_device__())
+        if copy is False and not stays:
+            raise BufferError(f"__dlpack__: the tensor is on {self.device}; to leave it needs a copy, given copy=False")
+        if copy and stays:
+            array, copy = backend.copy(array), None
         options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        with device.by_array[type(self.array)].at(self.array):
-            return self.array.__dlpack__(**{name: value for name, value in options.items() if value is not None})
+        with backend.at(array):
+            return array.__dlpack__(**{name: value for name, value in options.items() if value is not None})
 
     def __dlpack_device__(self) -> Any:
         return self.array.__dlpack_device__()
@@ -457,9 +463,7 @@ class Tensor(Box, Operators, Methods, Arranging):
         return id(self)
 
 
-def dispatch_dtypes() -> dict[str, Any]:
-    """The names that mean a dtype where a device name may stand, too."""
-    return dtype.known()
+_dtypes = dtype.known  # in a method that has an argument of this name
 
 
 def _raw_key(key: Any, array: Any) -> Any:

@@ -114,7 +114,7 @@ class CUDA(Backend):
         return array.base is None
 
     def writable(self, array: Any) -> bool:
-        return not any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True))
+        return not (array.size and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)))
 
     def write(self, array: Any, key: Any, value: Any) -> None:
         with self.at(array):
