@@ -10,6 +10,7 @@ from .core.batching import Batched
 from .core.box import INFERENCE, Box
 from .core.device import Device, located
 from .core.dispatch import box, floats, node_of
+from .core.dtype import known as known_dtypes
 from .core.dual import without_tangents
 from .core.engine import tape_namespace
 from .core.levels import Layer
@@ -277,7 +278,7 @@ class Tensor(Box, Operators, Methods, Arranging):
         for arg in args:
             if isinstance(arg, Tensor):
                 device, dtype = arg.device, arg.dtype
-            elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in _dtypes()):
+            elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in known_dtypes()):
                 device = arg
             elif arg is not None and not isinstance(arg, bool):
                 dtype = arg
@@ -461,9 +462,6 @@ class Tensor(Box, Operators, Methods, Arranging):
 
     def __hash__(self) -> int:
         return id(self)
-
-
-_dtypes = dtype.known  # in a method that has an argument of this name
 
 
 def _raw_key(key: Any, array: Any) -> Any:
