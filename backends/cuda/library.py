@@ -123,6 +123,24 @@ def remainder(x1: Any, x2: Any, /) -> Any:
     return _REMAINDER(*(x.astype(dtype, copy=False) if type(x) is cupy.ndarray else x for x in (x1, x2)))
 
 
+_SHIFTS = {
+    "left": cupy.ElementwiseKernel("T x1, T x2", "T y", "y = x2 < 8 * (int)sizeof(T) ? x1 << x2 : 0", "lucidgrad_left"),
+    "right": cupy.ElementwiseKernel(
+        "T x1, T x2", "T y", "y = x2 < 8 * (int)sizeof(T) ? x1 >> x2 : x1 < 0 ? -1 : 0", "lucidgrad_right"
+    ),
+}
+
+
+def _shift(side: str) -> Callable[..., Any]:
+    """By more bits than there are, too: a processor would take the number of bits modulo something."""
+
+    def shift(x1: Any, x2: Any, /) -> Any:
+        dtype = cupy.result_type(x1, x2)
+        return _SHIFTS[side](*(x.astype(dtype, copy=False) if type(x) is cupy.ndarray else x for x in (x1, x2)))
+
+    return shift
+
+
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     return x.astype(dtype, copy=copy)
 
@@ -144,7 +162,11 @@ COMPLEX: dict[str, Callable[..., Any]] = {
     "acosh": _completed("acosh", "re == 0 && isnan(im)", "T(im, R(1.5707963267948966))"),
     "log": _completed("log", *_ENDLESS),
     "log1p": _completed("log1p", *_ENDLESS),
-    "tanh": _completed("tanh", "re == 0 && !isfinite(im)", "T(re, im - im)"),
+    "tanh": _completed(
+        "tanh",
+        "(re == 0 && !isfinite(im)) || (isinf(re) && isfinite(im))",
+        "isinf(re) ? T(copysign(R(1), re), copysign(R(0), im)) : T(re, im - im)",
+    ),
 }
 
 
@@ -155,6 +177,8 @@ def solve(x1: Any, x2: Any, /) -> Any:
         return solve(x1, x2[:, None])[..., 0]
     batch = cupy.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     x1, x2 = (cupy.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    if not x2.size:
+        return cupy.empty(x2.shape, cupy.result_type(x1, x2))
     return cupy.linalg.solve(x1, x2)
 
 
@@ -171,6 +195,8 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
     **{name: _whole(name) for name in ("ceil", "floor", "trunc")},
     "argsort": argsort,
     "asarray": asarray,
+    "bitwise_left_shift": _shift("left"),
+    "bitwise_right_shift": _shift("right"),
     "astype": astype,
     "count_nonzero": count_nonzero,
     "full": full,

@@ -29,6 +29,8 @@ FAULTS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "_REMAINDER",
         [("y += x2", "y -= x2"), ("(y < 0)) y", "(y > 0)) y"), ("(T)0, x2", "(T)0, x1")],
     ),
+    "left": ("library", "_SHIFTS.left", [("x1 << x2", "x2 << x1"), ("x2 < 8", "x2 > 8")]),
+    "right": ("library", "_SHIFTS.right", [("x1 >> x2", "x1 << x2"), ("? -1 : 0", "? 1 : 0")]),
     "acosh": ("library", "COMPLEX.acosh", [("re == 0", "im == 0"), ("T(im, R(1.57", "T(im, -R(1.57")]),
     "log": ("library", "COMPLEX.log", [("isinf(re) ||", "isinf(im) ||"), ("atan2(im, re)", "atan2(re, im)")]),
     "log1p": ("library", "COMPLEX.log1p", [("isinf(re) ||", "isinf(im) ||"), ("fabs(re)", "-fabs(re)")]),
@@ -146,7 +148,7 @@ def _complex(name: str) -> None:
             complex(inf, 1): complex(inf, 0),
         },
         "log1p": {complex(inf, nan): complex(inf, nan), complex(nan, inf): complex(inf, nan)},
-        "tanh": {complex(0, inf): complex(0, nan), complex(0, nan): complex(0, nan)},
+        "tanh": {complex(0, inf): complex(0, nan), complex(0, nan): complex(0, nan), complex(-inf, 2): complex(-1, 0)},
     }[name]
     ordinary = [1.5 + 0.5j, -0.3 + 2j, 0.7 - 0.2j, 1.2 + 0j]
     function = {"acosh": np.arccosh}.get(name) or getattr(np, name)
@@ -181,7 +183,20 @@ def _addresses(_: str) -> None:
     assert found == expected
 
 
+def _shift(side: str) -> None:
+    from lucidgrad.backends.cuda import library
+
+    for dtype in ("int8", "uint16", "int64"):
+        x1, x2 = np.meshgrid(
+            np.array([1, 3, 100, -100 if dtype != "uint16" else 7], dtype), np.arange(0, 70, 3).astype(dtype)
+        )
+        found = library.DIFFERENCES[f"bitwise_{side}_shift"](cupy.asarray(x1), cupy.asarray(x2)).get()
+        np.testing.assert_array_equal(found, getattr(np, f"{side}_shift")(x1, x2))
+
+
 CHECKS: dict[str, Callable[[str], None]] = {
+    "left": _shift,
+    "right": _shift,
     **dict.fromkeys(("uniform_f", "uniform_d", "normal_f", "normal_d", "bits", "integers"), _random),
     "remainder": _remainder,
     "take_along": _take_along,
