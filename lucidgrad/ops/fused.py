@@ -4,22 +4,13 @@ What pulls a cotangent back has a name of its own (``softmax_pull``), so that a 
 and a rule of its own, so that every order of derivative follows. There ``h`` is the cotangent that is pulled back.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import shifted, spread
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import product
-from .reduction import _conj, _freedom, _over, batch_axes, kept
+from .reduction import _conj, _freedom, _over, batch_axes, batch_pull, kept
 from .scan import INF, inexact
-
-
-def batch_pull(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-    """Batching for what goes with a reduction: the last array has all axes, and they are one further."""
-    values = spread(values, batched)
-    rank = len(values[-1].shape) - 1
-    return call(*values, **{**keywords, "axis": shifted(keywords["axis"] if rank else None, rank)})
 
 
 # -- softmax -------------------------------------------------------------------------------------

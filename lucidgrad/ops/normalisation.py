@@ -9,8 +9,7 @@ from typing import Any
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import REDUCTION, joint, primitive
 
-from .fused import batch_pull
-from .reduction import batch_axes, count
+from .reduction import batch_axes, batch_pull, count
 from .scan import inexact
 
 

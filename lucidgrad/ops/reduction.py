@@ -211,14 +211,14 @@ def _extreme_pull_h(xp: Any, g: Any, s: Any, x: Any, *, axis: Any, keepdims: boo
     return xp.sum(g * part, axis=axis, keepdims=keepdims)
 
 
-def _batch_pull(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+def batch_pull(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """Batching for what goes with a reduction: the last array has all axes, and they are one further."""
     values = of_one_batch(values, batched)
     rank = len(values[-1].shape) - 1
     return call(*values, **{**keywords, "axis": shifted(keywords["axis"] if rank else None, rank)})
 
 
-@primitive(REDUCTION, vjp=(_extreme_pull_h, None, None), batch=_batch_pull)
+@primitive(REDUCTION, vjp=(_extreme_pull_h, None, None), batch=batch_pull)
 def extreme_pull(xp: Any, h: Any, s: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The cotangent of x for a cotangent h of ``s = max(x)`` or ``min(x)``, which elements that tie share evenly."""
     h, s = (kept(xp, r, x, axis, keepdims) for r in (h, s))
