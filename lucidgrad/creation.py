@@ -5,7 +5,9 @@ from typing import Any
 
 from .core import device as devices, dtype as dtypes
 from .core.device import Device
-from .core.dispatch import box
+from .core.dispatch import box, floats
+from .core.dual import without_tangents
+from .core.levels import Layer, filled
 from .core.modes import leave
 from .ops.joining import stack
 from .ops.movement import clone
@@ -220,7 +222,12 @@ def _dtype_for(value: Any) -> Any:
 
 def _like(x: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     x = asarray(x)
-    return _filled("like", (x.shape,), value, dtype or x.dtype, device or x.device, requires_grad)
+    dtype, device = dtype or x.dtype, device or x.device
+    if isinstance(x.array, Layer) and x.device == device:
+        array = filled(x.array, value, lambda shape, v: _filled("like", (shape,), v, dtype, device, False).array)
+        made: Tensor = box(array if array.dtype in floats else without_tangents(array))
+        return made.requires_grad_() if requires_grad else made
+    return _filled("like", (x.shape,), value, dtype, device, requires_grad)
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

@@ -65,9 +65,11 @@ def lines_of_code(path):
     return len(code - documentation)
 
 
-def test_core_stays_below_2250_lines_of_code():
-    """Small enough to be read in a day: 2,000 lines held tape, walk, views and batches; dual numbers took the rest."""
-    assert sum(map(lines_of_code, modules("lucidgrad/core"))) < 2250
+def test_core_stays_below_2500_lines_of_code():
+    """Small enough to be read in a day: 2,000 lines held tape, walk, views and batches, dual numbers took 250 more,
+    writing inside transforms, kernels for large arrays and mixed precision the rest.
+    """
+    assert sum(map(lines_of_code, modules("lucidgrad/core"))) < 2500
 
 
 def test_nothing_is_left_unfinished():

@@ -92,7 +92,7 @@ class FunctionCtx:
 class _Call:
     """One call of a function, as the primitive and as the recipe of its node."""
 
-    kind, view, outputs, dtype, variadic = Kind("custom"), False, True, "same", True
+    kind, view, outputs, dtype, variadic, precision = Kind("custom"), False, True, "same", True, None
     keywords: dict[str, Any] = {}  # noqa: RUF012
     optional: frozenset[str] = frozenset()
     batch, rules, only, index, pulls = None, (), None, 0, ()
@@ -119,7 +119,7 @@ class _Call:
     # as a primitive
     def find_kernel(self, array_type: type) -> Callable[..., Any]:
         if array_type is dual.Dual:
-            return lambda *arrays: dual.interpret(self, arrays, {})  # type: ignore[arg-type]
+            return dual.interpreter(self)  # type: ignore[arg-type]
         if array_type is Batched and self.function.vmap is not Function.vmap:
             return self._mapped
         return self._forward

@@ -7,10 +7,11 @@ from contextlib import nullcontext
 from typing import Any
 
 from lucidgrad.core import batching, device
+from lucidgrad.core.accumulation import accumulate
 from lucidgrad.core.dispatch import box, complexes, floats, node_of
-from lucidgrad.core.engine import Plan, Walk, accumulate, tape_namespace
+from lucidgrad.core.engine import Plan, Walk, tape_namespace
 from lucidgrad.core.errors import GradArgError
-from lucidgrad.core.levels import Layer, Level
+from lucidgrad.core.levels import Layer, Level, run
 from lucidgrad.core.modes import enable_grad, no_grad
 from lucidgrad.core.primitive import Meta, meta_of
 from lucidgrad.tensor import Tensor
@@ -30,6 +31,8 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
+    *,
+    chunk_size: int | None = None,
 ) -> tuple[Tensor | None, ...]:
     """Gradients of the (weighted) sum of ``outputs`` with respect to ``inputs``; no ``.grad`` is touched.
 
@@ -50,6 +53,8 @@ def grad(
         The first axis of every seed is a batch: the results have it too, computed in one walk.
     materialize_grads
         Give zeros instead of None for unused inputs.
+    chunk_size
+        With ``is_grads_batched``: walk for so many seeds at a time, which bounds the memory that it takes.
 
     Returns
     -------
@@ -76,6 +81,11 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
+    if chunk_size is not None:
+        return _in_chunks(
+            outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched,
+            materialize_grads, chunk_size,
+        )  # fmt: skip
     allow = bool(materialize_grads if allow_unused is None else allow_unused)
     retain = create_graph if retain_graph is None else retain_graph
     ends = _sequence(outputs, "outputs")
@@ -109,6 +119,42 @@ def grad(
             else:
                 results.append(None)
     return tuple(results)
+
+
+def _in_chunks(
+    outputs: Any,
+    inputs: Any,
+    seeds: Any,
+    retain: bool | None,
+    create: bool,
+    allow: bool | None,
+    batched: bool,
+    materialize: bool,
+    size: int,
+) -> tuple[Tensor | None, ...]:
+    """The same for parts of the batch, one after the other; the last walk frees the graph."""
+    if not batched or size < 1:
+        raise GradArgError(
+            f"chunk_size is {size} with is_grads_batched={batched}; expected a positive number, and a batch"
+        )
+    ends, starts = _sequence(outputs, "outputs"), _sequence(inputs, "inputs")
+    given = [seeds] if isinstance(seeds, Tensor) or _is_array(seeds) else list(seeds or ())
+    counts = {tuple(seed.shape)[:1] for seed in given if hasattr(seed, "shape")}
+    if len(counts) != 1 or () in counts:  # the usual checks have the words for it
+        return grad(ends, starts, seeds, retain, create, True, allow, True, materialize)
+    ((count,),) = counts
+    parts = []
+    for first in range(0, max(count, 1), size):
+        part = [seed[first : first + size] if hasattr(seed, "shape") else seed for seed in given]
+        keep = retain if first + size >= count else True
+        parts.append(grad(ends, starts, part, keep, create, True, materialize or allow, True))
+    found: list[Tensor | None] = []
+    for start, column in zip(starts, zip(*parts, strict=True), strict=True):
+        if column[0] is not None:
+            found.append(column[0] if len(column) == 1 else tape_namespace.concat(*column, axis=0))
+        else:
+            found.append(_zeros(start, create) if materialize and isinstance(start, Tensor) else None)
+    return tuple(found)
 
 
 def backward(
@@ -186,6 +232,8 @@ class _Level:
 
 
 def _sequence(given: Any, name: str) -> list[Any]:
+    if type(given) is Tensor:
+        return [given]
     if isinstance(given, Mapping):
         raise TypeError(f"{name}: given a dict, expected a Tensor or a sequence of them; pass list(d.values())")
     if isinstance(given, (Tensor, GradientEdge)):
@@ -196,7 +244,7 @@ def _sequence(given: Any, name: str) -> list[Any]:
         )
     items = list(given)
     for i, item in enumerate(items):
-        if not isinstance(item, (Tensor, GradientEdge)):
+        if type(item) is not Tensor and not isinstance(item, (Tensor, GradientEdge)):
             raise TypeError(f"{name}[{i}]: given {type(item).__name__}, expected a Tensor or a GradientEdge")
     return items
 
@@ -255,7 +303,10 @@ def _roots(
             )
         seed = _seed(seed, meta, f"{seeds_name}[{i}]", f"{name}[{i}]", level)
         if isinstance(end, Tensor) and isinstance(end.array, Layer) and not isinstance(seed.array, Layer):
-            seed = tape_namespace.zeros_like(box(end.array)) + seed  # one seed for all that stands behind the output
+            if given[i] is None:  # one seed for all that stands behind the output
+                seed = box(run("ones_like", end.array))
+            else:
+                seed = tape_namespace.zeros_like(box(end.array)) + seed
         roots.append((node, seed))
     return roots
 

@@ -3,13 +3,14 @@
 A `Batched` array keeps the batch axis first and hides it: shape, axes and rules speak of one example.
 """
 
+import functools
 import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import dispatch
-from .levels import Layer, LayerBackend, Level, check_alive, namespace, newer, run, structural
+from .levels import Layer, LayerBackend, Level, check_alive, filled, namespace, newer, run, structural
 from .modes import state
 from .primitive import ELEMENTWISE, LINEAR, MATRIX, Primitive, primitive, registry
 
@@ -31,7 +32,15 @@ class Batched(Layer):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(self.value.shape[1:])
+        return self.value.shape[1:]
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+    @property
+    def levels(self) -> tuple[tuple[int, int | None], ...]:
+        return super().levels if isinstance(self.value, Layer) else ((self.level, self.value.shape[0]),)
 
     @property
     def spread(self) -> int:  # type: ignore[override]
@@ -40,41 +49,69 @@ class Batched(Layer):
     def map(self, function: Callable[[Any], Any]) -> "Batched":
         return Batched(function(self.value), self.level, self.outside)
 
+    @property
+    def strides(self) -> Any:
+        inner = super().strides
+        return None if inner is None else inner[1:]
+
+    def split(self, value: Any) -> tuple[Any, ...]:
+        return (namespace.leave_level(value, level=self.level, size=self.spread),)
+
+    def filled(self, value: Any, make: Callable[..., Any]) -> "Batched":
+        return Batched(filled(self.value, value, make), self.level)
+
     def __repr__(self) -> str:
         return f"Batched(level={self.level}, size={self.value.shape[0]}, of={self.value!r})"
 
 
 # -- running a primitive -------------------------------------------------------------------------
-def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Run a primitive on arguments of which some are batched: peel the newest level, compute, wrap."""
-    level = max(a.level for a in args if type(a) is Batched)
-    check_alive(level, state.walking)
-    batched = [type(a) is Batched and a.level == level for a in args]
-    values = [a.value if b else a for a, b in zip(args, batched, strict=True)]
+def interpreter(primitive: Primitive) -> Callable[..., Any]:
+    """How a primitive runs on arguments of which some are batched: peel the newest level, compute, wrap."""
 
     def call(*values: Any, **keywords: Any) -> Any:
         return dispatch.compute(primitive, values, keywords)
 
-    if primitive.batch is not None:
-        y = primitive.batch(call, values, batched, keywords)
-    elif primitive.kind is ELEMENTWISE or primitive.kind is MATRIX:
-        y = call(*align(values, batched), **keywords)
-    elif set(primitive.keywords) & {"axis"} and len(values) == 1:
-        y = shift_axis(call, values, batched, keywords)
-    else:
-        y = _loop(primitive, call, values, batched, keywords)
-    outside = any(a.outside for a, b in zip(args, batched, strict=True) if b)
-    return tuple(Batched(part, level, outside) for part in y) if primitive.outputs else Batched(y, level, outside)
+    rule = primitive.batch
+    if rule is None and (primitive.kind is ELEMENTWISE or primitive.kind is MATRIX):
+        rule = _aligned
+    elif rule is None and "axis" in primitive.keywords and len(primitive.arrays) == 1 and not primitive.variadic:
+        rule = shift_axis
+    elif rule is None:
+        rule = functools.partial(_loop, primitive)
+
+    def run_batched(*args: Any, **keywords: Any) -> Any:
+        level: Any = 0
+        for a in args:
+            if type(a) is Batched and a.level > level:
+                level = a.level
+        if level.ended:
+            check_alive(level, state.walking)
+        values, batched, outside = [], [], False
+        for a in args:
+            if type(a) is Batched and a.level == level:
+                values.append(a.value)
+                batched.append(True)
+                outside = outside or a.outside
+            else:
+                values.append(a)
+                batched.append(False)
+        y = rule(call, values, batched, keywords)
+        return tuple(Batched(part, level, outside) for part in y) if primitive.outputs else Batched(y, level, outside)
+
+    return run_batched
+
+
+def _aligned(call: Callable[..., Any], values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    return call(*align(values, batched), **keywords)
 
 
 def align(values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
     """Put ones after the batch axis so that arguments of several ranks broadcast as their examples do."""
-    rank = max((len(v.shape) - b for v, b in zip(values, batched, strict=True) if hasattr(v, "shape")), default=0)
+    ranks = [len(v.shape) - b if hasattr(v, "shape") else -1 for v, b in zip(values, batched, strict=True)]
+    rank = max(ranks)
     return [
-        run("reshape", v, shape=(v.shape[0], *(1,) * (rank - len(v.shape) + 1), *v.shape[1:]))
-        if b and len(v.shape) - 1 < rank
-        else v
-        for v, b in zip(values, batched, strict=True)
+        run("reshape", v, shape=(v.shape[0], *(1,) * (rank - own), *v.shape[1:])) if b and own < rank else v
+        for v, b, own in zip(values, batched, ranks, strict=True)
     ]
 
 
@@ -183,5 +220,5 @@ def sum_level(xp: Any, x: Any, /, *, level: int, size: int) -> Any:
     return run("sum", x.value, axis=0)
 
 
-LayerBackend("batch", Batched, interpret)
+LayerBackend("batch", Batched, interpreter)
 dispatch.bind(Batched=Batched)

@@ -29,11 +29,14 @@ class Box:
     ``_node`` is None where no gradient is wanted, a `Leaf`, or the node that made the array.
     ``_alias`` is None unless the array shares memory with that of another tensor (or is `INFERENCE`).
     ``_grad`` is left empty until a gradient arrives: an empty slot costs nothing per operation.
+    ``_role`` is the class that a tensor of a module is an instance of beside Tensor, and empty otherwise: its
+    type stays Tensor itself, which is what the compiled operators expect.
     """
 
-    __slots__ = ("__weakref__", "_alias", "_grad", "_node", "array")
+    __slots__ = ("__weakref__", "_alias", "_grad", "_node", "_role", "array")
 
     array: Any
     _node: Any
     _alias: Alias | None
     _grad: Any
+    _role: type

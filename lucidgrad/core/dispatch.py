@@ -3,6 +3,8 @@
 `operators` does the same for the arguments that are common, faster.
 """
 
+import functools
+import operator
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -56,6 +58,12 @@ def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
     return tuple(None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(spread, a)) for a in arrays)
 
 
+def alike(array: Any, *others: Any) -> bool:
+    """Whether arrays are made of the same levels, so that no cotangent has to leave one."""
+    own = getattr(array, "levels", ())
+    return all(getattr(other, "levels", ()) == own for other in others)
+
+
 def _missing(spread: Any, array: Any) -> tuple[Any, ...]:
     if not spread:
         return ()
@@ -76,6 +84,11 @@ def extras_of(*arrays: Any) -> Extras | None:
         if find is not None:
             return Extras(find(array))
     return None
+
+
+def raw(x: Any) -> Any:
+    """The array of a tensor, or the array itself."""
+    return x if type(x) in device.by_array else x.array
 
 
 def box(array: Any, node: Any = None) -> Any:
@@ -138,23 +151,44 @@ def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alia
 # -- the generic path ----------------------------------------------------------------------------
 def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Run a primitive on raw arrays, batched ones and Python scalars in any mixture."""
-    homes = {device.by_array[type(a)]: a for a in arrays if type(a) in device.by_array}
-    if len(homes) > 1:
-        arrays = meet(primitive, arrays)
-        lead = max((a for a in arrays if type(a) in device.by_array), key=_level)  # the newest level is outermost
-    else:
-        (lead,) = homes.values()
-    arrays = _promote(primitive, arrays, keywords)
-    if primitive.dtype == "float" and lead.dtype in floats:
+    home, first = home_of(*map(type, arrays))
+    if home is None:
+        return _compute_mixed(primitive, arrays, keywords)
+    lead = arrays[first]
+    if home.rank:  # which computes one level down
+        return primitive.find_kernel(type(lead))(*arrays, **keywords)
+    if lead.dtype not in floats:
+        arrays = _promote(primitive, arrays, keywords)
+        kernel = primitive.find_kernel(type(lead))
+    elif primitive.dtype == "float":
         kernel = primitive.kernel_for(type(lead), lead.dtype)
     else:
         kernel = primitive.find_kernel(type(lead))
     y = kernel(*arrays, **keywords)
-    return tuple(settle(part, lead) for part in y) if primitive.outputs else settle(y, lead)
+    return tuple(map(home.settle, y)) if primitive.outputs else home.settle(y)
 
 
-def _level(array: Any) -> int:
-    return getattr(array, "level", 0)
+@functools.cache
+def home_of(*kinds: type) -> tuple[Any, int]:
+    """The back end of arguments of these types and the place of the first array; None if there are several."""
+    homes = [device.by_array.get(kind) for kind in kinds]
+    several = {id(home) for home in homes if home is not None}
+    if len(several) > 1:
+        return None, 0
+    first = next(i for i, home in enumerate(homes) if home is not None)
+    return homes[first], first
+
+
+def _compute_mixed(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    own = [a for a in arrays if type(a) in device.by_array]
+    layers = [a for a in own if device.by_array[type(a)].rank]
+    if layers:
+        newest = max(layers, key=operator.attrgetter("level"))
+        return primitive.find_kernel(type(newest))(*arrays, **keywords)
+    for a in own:
+        if device.by_array[type(a)].mixes:  # two kinds of arrays of one device
+            return primitive.find_kernel(type(a))(*arrays, **keywords)
+    return compute(primitive, meet(primitive, arrays), keywords)
 
 
 def meet(primitive: Primitive, values: Sequence[Any]) -> Sequence[Any]:
@@ -201,6 +235,8 @@ def _describe(value: Any) -> str:
 
 def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], strict: bool = True) -> Any:
     """Call a primitive on any mixture of tensors, arrays and scalars."""
+    if unusual and primitive.precision is not None and state.casting is not None:
+        args = state.casting(primitive, args)
     args = meet(primitive, args) if len(device._by_name) > 1 else args
     pairs = [unwrap(primitive, value) for value in args]
     for i, (array, _) in enumerate(pairs):

@@ -6,13 +6,15 @@ own transpose), linear ones apply themselves to the tangents, and all others tra
 seed, and the tape differentiates it.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any
 
 from . import device, dispatch
-from .dispatch import box, complexes, floats
+from .dispatch import box, complexes, floats, raw
 from .engine import Plan, Walk, fit, tape_namespace
-from .levels import Layer, LayerBackend, Level, check_alive, is_outside, namespace, newer, run, structural
+from .levels import Layer, LayerBackend, Level, check_alive, filled, is_outside, namespace, newer, run, structural
 from .modes import state, switch
 from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, meta_of, primitive
 from .tape import Leaf
@@ -37,44 +39,118 @@ class Dual(Layer):
     def parts(self) -> tuple[Any, ...]:
         return (self.primal,) if self.tangent is None else (self.primal, self.tangent)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.primal.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.primal.dtype
+
+    @property
+    def levels(self) -> tuple[tuple[int, int | None], ...]:
+        nested = isinstance(self.primal, Layer) or isinstance(self.tangent, Layer)
+        return super().levels if nested else ((self.level, None),)
+
     def map(self, function: Any) -> "Dual":
         tangent = None if self.tangent is None else function(self.tangent)
         return Dual(function(self.primal), tangent, self.level, self.outside)
+
+    @property
+    def whole(self) -> bool:
+        return self.tangent is not None
+
+    def split(self, value: Any) -> tuple[Any, ...]:
+        return tuple(_part_of(value, self.level, name) for name in ("primal_part", "tangent_part"))
+
+    def filled(self, value: Any, make: Callable[..., Any]) -> "Dual":
+        tangent = None if self.tangent is None else filled(self.tangent, 0, make)
+        return Dual(filled(self.primal, value, make), tangent, self.level)
 
     def __repr__(self) -> str:
         return f"Dual(level={self.level}, {self.primal!r}, tangent={self.tangent!r})"
 
 
-def interpret(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Run a primitive on dual numbers: its value one level down, and the tangent by its forward rule."""
-    level = max(a.level for a in args if type(a) is Dual)
-    if level.ended and level.forgets and state.walking is None:
-        args = [a.primal if type(a) is Dual and a.level == level else a for a in args]
-        return dispatch.compute(primitive, args, keywords)
-    check_alive(level, state.walking)
-    dual = [type(a) is Dual and a.level == level for a in args]
-    xs = [a.primal if d else a for a, d in zip(args, dual, strict=True)]
-    ts = [a.tangent if d else None for a, d in zip(args, dual, strict=True)]
-    y = dispatch.compute(primitive, xs, keywords)
-    ys = y if primitive.outputs else (y,)
-    moves = any(t is not None for t in ts) and (primitive.jvp or primitive.joint or primitive.differentiable)
-    t = None
-    if moves and any(part.dtype in floats for part in ys):
-        t = _tangent(primitive, y, xs, ts, keywords)
-    outside = any(a.outside for a, d in zip(args, dual, strict=True) if d)
-    parts = (t if primitive.outputs else (t,)) if t is not None else [None] * len(ys)
-    out = [Dual(a, b, level, outside) if a.dtype in floats else a for a, b in zip(ys, parts, strict=True)]
-    return tuple(out) if primitive.outputs else out[0]
+def interpreter(primitive: Primitive) -> Callable[..., Any]:
+    """How a primitive runs on dual numbers: its value one level down, and the tangent by its forward rule."""
+    moves = bool(primitive.jvp or primitive.joint or primitive.differentiable)
+    forward, compute = forward_rule(primitive), dispatch.compute
+
+    def run_dual(*args: Any, **keywords: Any) -> Any:
+        level: Any = None
+        for a in args:
+            if type(a) is Dual and a.level is not level:
+                level = a.level if level is None else max(level, a.level)
+        if level.ended:
+            if level.forgets and state.walking is None:
+                args = tuple(a.primal if type(a) is Dual and a.level is level else a for a in args)
+                return compute(primitive, args, keywords)
+            check_alive(level, state.walking)
+        xs, ts, outside, still = [], [], False, True
+        for a in args:
+            if type(a) is Dual and a.level is level:
+                xs.append(a.primal)
+                ts.append(a.tangent)
+                still = still and a.tangent is None
+                outside = outside or a.outside
+            else:
+                xs.append(a)
+                ts.append(None)
+        y = compute(primitive, xs, keywords)
+        still = still or not moves
+        if not primitive.outputs:
+            if y.dtype not in floats:
+                return y
+            return Dual(y, None if still else _tangent(forward, y, xs, ts, keywords), level, outside)
+        still = still or all(part.dtype not in floats for part in y)
+        t = [None] * len(y) if still else _tangent(forward, y, xs, ts, keywords)
+        return tuple(Dual(a, b, level, outside) if a.dtype in floats else a for a, b in zip(y, t, strict=True))
+
+    if primitive.outputs or primitive.variadic or len(primitive.arrays) > 2:
+        return run_dual
+
+    def run_one(a: Any, **keywords: Any) -> Any:
+        x, t = a.primal, a.tangent
+        xp = _on_host(type(x), type(t))  # type: ignore[arg-type]  # a type has a hash
+        if xp is None or a.level.ended or not moves:
+            return run_dual(a, **keywords)
+        y = compute(primitive, (x,), keywords)
+        return Dual(y, forward(xp, y, (x,), (t,), keywords), a.level, a.outside) if y.dtype in floats else y
+
+    def run_two(a: Any, b: Any = None, **keywords: Any) -> Any:
+        if type(a) is not Dual or type(b) is not Dual or a.level is not b.level or a.level.ended or not moves:
+            return run_dual(a, b, **keywords)
+        xs, ts = (a.primal, b.primal), (a.tangent, b.tangent)
+        xp = _on_host(*map(type, xs), *map(type, ts))
+        if xp is None:
+            return run_dual(a, b, **keywords)
+        y = compute(primitive, xs, keywords)
+        outside = a.outside or b.outside
+        return Dual(y, forward(xp, y, xs, ts, keywords), a.level, outside) if y.dtype in floats else y
+
+    return run_one if len(primitive.arrays) == 1 else run_two
 
 
-def _tangent(primitive: Primitive, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
+@functools.cache
+def _on_host(*kinds: type) -> Any:
+    """The namespace for values and tangents of these types, if they are raw arrays of one kind that has no streams."""
+    kind, tangents = kinds[0], kinds[len(kinds) // 2 :]
+    home = device.by_array[kind]
+    simple = home.rank == 0 and kind not in device.places and {kind} == {*kinds} - {NoneType} and kind in tangents
+    return home.xp if simple else None
+
+
+def _tangent(
+    forward: Callable[..., Any], y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]
+) -> Any:
     """By the forward rule; it computes with a device's own namespace where all arrays are raw ones of it."""
-    homes = {device.by_array[type(a)]: a for a in (*xs, *ts) if type(a) in device.by_array}
-    home, array = next(iter(homes.items()))
-    if len(homes) > 1 or home.rank:
-        return jvp(primitive, namespace, y, xs, ts, keywords)
-    with home.at(array):
-        return jvp(primitive, home.xp, y, xs, ts, keywords)
+    home, first = dispatch.home_of(*map(type, xs), *map(type, ts))
+    if home is None or home.rank:
+        return forward(namespace, y, xs, ts, keywords)
+    if not device.places:
+        return forward(home.xp, y, xs, ts, keywords)
+    with home.at((*xs, *ts)[first]):
+        return forward(home.xp, y, xs, ts, keywords)
 
 
 # Primitives that put dual numbers together and take them apart, so that the tape can record it. Newer levels are
@@ -84,7 +160,7 @@ structural.update(("make_dual", "primal_part", "tangent_part"))
 
 def _parts_from(xp: Any, g: Any, *, level: int) -> tuple[Any, Any]:
     first = xp.primal_part(g, level=level)
-    if is_outside(_raw(g), level):
+    if is_outside(raw(g), level):
         return xp.tangent_part(g, level=level), first
     return g, xp.make_dual(xp.zeros_like(first), first, level=level)
 
@@ -140,12 +216,8 @@ def without_tangents(array: Any) -> Any:
     return without_tangents(array.primal) if type(array) is Dual else array.map(without_tangents)
 
 
-LayerBackend("dual", Dual, interpret)
+LayerBackend("dual", Dual, interpreter)
 dispatch.bind(Dual=Dual)
-
-
-def _raw(x: Any) -> Any:
-    return x if type(x) in device.by_array else x.array
 
 
 # -- one primitive -------------------------------------------------------------------------------
@@ -154,41 +226,49 @@ def jvp(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[A
 
     Computes with the namespace ``xp`` that fits the arrays: a back end's for raw ones, the tape's for tensors.
     """
+    return forward_rule(primitive)(xp, y, xs, ts, keywords)
+
+
+def forward_rule(primitive: Primitive) -> Callable[..., Any]:
+    """``(xp, y, xs, ts, keywords) -> tangent``: the primitive's own rule, or the one that follows from its kind."""
     if primitive.jvp is not None:
-        return primitive.jvp(xp, y, tuple(xs), tuple(ts), **keywords)
-    if all(t is None for t in ts):
-        return _zero(xp, y)
+        rule: Any = primitive.jvp
+        return lambda xp, y, xs, ts, keywords: rule(xp, y, tuple(xs), tuple(ts), **keywords)
     if primitive.kind is ELEMENTWISE:
-        return _diagonal(primitive, xp, y, xs, ts, keywords)
-    if primitive.kind is LINEAR:
-        return _itself(primitive, xp, xs, ts, keywords)
-    return _transposed(primitive, xp, y, xs, ts, keywords)
+        return _diagonal(primitive)
+    follow = _itself if primitive.kind is LINEAR else _transposed
+
+    def following(xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        return _zero(xp, y) if all(t is None for t in ts) else follow(primitive, xp, y, xs, ts, keywords)
+
+    return following
 
 
 def _zero(xp: Any, y: Any) -> Any:
     return tuple(map(xp.zeros_like, y)) if isinstance(y, tuple) else xp.zeros_like(y)
 
 
-def _diagonal(
+def _diagonal(primitive: Primitive) -> Callable[..., Any]:
+    """The sum over the inputs of their VJP rules, given the tangents as cotangents."""
+    pushes = {i: primitive.recipe((i,)).push(i, _meta) for i in primitive.differentiable}
+
+    def forward(xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        total: Any = None
+        for i, push in pushes.items():
+            if i < len(ts) and ts[i] is not None:
+                part = push(xp, ts[i], y, xs, keywords)
+                total = part if total is None else total + part
+        if total is None:
+            return xp.zeros_like(y)
+        total = total if total.shape == y.shape else xp.broadcast_to(total, shape=tuple(y.shape))
+        return total if total.dtype == y.dtype else xp.astype(total, dtype=y.dtype)
+
+    return forward
+
+
+def _itself(
     primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]
 ) -> Any:
-    """The sum over the inputs of their VJP rules, given the tangents as cotangents."""
-    total = None
-    for i, t in enumerate(ts):
-        if t is None or i not in primitive.differentiable:
-            continue
-        recipe = primitive.recipe((i,))
-        saved = recipe.save(y, xs, keywords, _meta)
-        pulled = (recipe.joint or recipe.pulls[0][1])(xp, t, saved)
-        part = pulled[i] if recipe.joint else pulled
-        total = part if total is None else total + part
-    if total is None:
-        return xp.zeros_like(y)
-    total = total if total.shape == y.shape else xp.broadcast_to(total, shape=tuple(y.shape))
-    return total if total.dtype == y.dtype else xp.astype(total, dtype=y.dtype)
-
-
-def _itself(primitive: Primitive, xp: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
     fixed = [i not in primitive.differentiable and not primitive.variadic for i in range(len(xs))]
     args = [
         t if t is not None else x if x is None or keep else xp.zeros_like(x)
@@ -248,7 +328,7 @@ def _zeros(array: Any) -> Any:
 
 
 def _conj(xp: Any, t: Any) -> Any:
-    return xp.conj(t) if _raw(t).dtype in complexes else t
+    return xp.conj(t) if raw(t).dtype in complexes else t
 
 
 def _boxed(x: Any) -> Any:
@@ -256,4 +336,4 @@ def _boxed(x: Any) -> Any:
 
 
 def _meta(x: Any) -> Any:
-    return meta_of(_raw(x))
+    return meta_of(raw(x))

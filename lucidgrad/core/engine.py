@@ -6,18 +6,17 @@ nothing and touched nothing.
 """
 
 import operator
-import sys
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import device
+from .accumulation import accumulate
 from .box import Box
-from .dispatch import box, complexes, place_of
+from .dispatch import box, complexes, place_of, raw
 from .levels import is_outside
-from .modes import enable_grad, state, switch
+from .modes import state, switch
 from .primitive import registry
-from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge, touch
+from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge
 
 _age = operator.attrgetter("age")
 
@@ -47,7 +46,7 @@ class Plan:
     __slots__ = ("_dead", "_leaves", "needed", "order", "reached", "runs", "wanted")
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
-        self.reached, self._dead, self._leaves = _reach(roots)
+        self.reached, self._dead, self._leaves = reach(roots)
         self.order = sorted(self.reached, key=_age)
         self.runs = self.reached
         self.wanted: set[Any] | None = None
@@ -77,7 +76,7 @@ class Plan:
         return uses
 
 
-def _reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
+def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
     """All nodes that the roots depend on; those of them that were freed; and the leaves."""
     dead, leaves = [], []
     seen = set(roots)
@@ -103,13 +102,12 @@ def _reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
 
 def _between(order: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
     """The nodes that lead to a wanted one, and those of them that have to run for it."""
-    needed: set[Any] = set()
+    needed = {node for node in wanted if node is not None}
     runs: set[Any] = set()
     for node in reversed(order):  # oldest first
-        if any(parent in needed for parent in node.inputs):
+        origin = node.origin
+        if origin in needed if type(origin) is not tuple else not needed.isdisjoint(origin):
             runs.add(node)
-            needed.add(node)
-        elif node in wanted:
             needed.add(node)
     return needed, runs
 
@@ -119,15 +117,15 @@ def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
     """Sum over broadcast axes and batch levels, drop an imaginary part, take the input's dtype."""
     shape, dtype, levels = target
     for level, size in levels:  # those that the input has not: one value served all examples, or had no tangent
-        if is_outside(_raw(ct), level):
+        if is_outside(raw(ct), level):
             ct = xp.tangent_part(ct, level=level) if size is None else xp.sum_level(ct, level=level, size=size)
     if ct.shape != shape:
         ct = _unbroadcast(xp, ct, shape)
-    own = _raw(ct).dtype
+    own = raw(ct).dtype
     if own != dtype:
         if own in complexes and dtype not in complexes:
             ct = xp.real(ct)
-        if _raw(ct).dtype != dtype:
+        if raw(ct).dtype != dtype:
             ct = xp.astype(ct, dtype=dtype)
     return ct
 
@@ -181,12 +179,12 @@ class Walk:
             state.walking = self
             try:
                 for node, g in seeds:
-                    self.here = place_of(_raw(g))
+                    self.here = place_of(raw(g))
                     self.send(node, self._conj(g))
                 self._loop()
                 for node, g in self.arrived.items():
                     self._wait(node, None, g)  # results are ready for the streams of the caller
-                    if _raw(g).dtype in complexes:
+                    if raw(g).dtype in complexes:
                         self.arrived[node] = self._conj(g)
             finally:
                 switch(*before)
@@ -218,7 +216,7 @@ class Walk:
                 self._finish(node)
 
     def _loop(self) -> None:
-        pending, needed, hooked_leaves = self.pending, self.plan.needed, bool(self.uses)
+        pending, wanted, hooked_leaves = self.pending, self.plan.wanted or (), bool(self.uses)
         create_graph, free = self.create_graph, not self.retain_graph
         observers = state.observers
         array_type: Any = None
@@ -227,7 +225,7 @@ class Walk:
             g = pending.pop(node, None)
             if g is None:
                 continue
-            if node.extras is not None or needed is not None:
+            if node.extras is not None or node in wanted:
                 g = self._attend(node, g)
                 if g is None:
                     continue
@@ -260,8 +258,11 @@ class Walk:
     def _attend(self, node: Any, g: Any) -> Any:
         """What plain nodes don't need: streams, hooks, capture, several outputs. None: nothing to run."""
         if type(node) is Leaf:
-            self.pending[node] = g
-            self._finish(node)
+            if self.here is None and not node.extras.hooked and not node.extras.retain:
+                self.arrived[node] = g
+            else:
+                self.pending[node] = g
+                self._finish(node)
             return None
         extras, plan = node.extras, self.plan
         if extras is not None and extras.place is not None:
@@ -296,7 +297,7 @@ class Walk:
         """Outputs that nothing depends on have zero cotangents."""
         if not fork.recipe.fills:
             return tuple(slots)
-        zeros = device.by_array[type(_raw(next(g for g in slots if g is not None)))].zeros
+        zeros = device.by_array[type(raw(next(g for g in slots if g is not None)))].zeros
         filled = [zeros(*meta) if g is None else g for g, meta in zip(slots, fork.metas, strict=True)]
         return tuple(box(g) if self.create_graph and g is not s else g for g, s in zip(filled, slots, strict=True))
 
@@ -309,7 +310,12 @@ class Walk:
                 parent = node.origin[i]
                 if needed is None or parent in needed:
                     ct = pull(xp, g, saved)
-                    self.send(parent, ct if fits is None else fit(xp, ct, fits[i]))
+                    if fits is not None:
+                        ct = fit(xp, ct, fits[i])
+                    if parent in self.pending or self.uses:
+                        self.send(parent, ct)
+                    else:
+                        self.pending[parent] = ct
             return
         inputs = node.inputs
         goes = tuple([p is not None and (needed is None or p in needed) for p in inputs])
@@ -370,23 +376,23 @@ class Walk:
 
     def _come(self, ct: Any) -> None:
         """Go to the device of a cotangent that a rule sent to another one than its own."""
-        place = None if self.here is None else place_of(_raw(ct))
+        place = None if self.here is None else place_of(raw(ct))
         if place is not None and place.device != self.here.device:
-            place.wait_for(self.here, (_raw(ct),))
+            place.wait_for(self.here, (raw(ct),))
             self._go(place)
 
     def _wait(self, node: Any, consumer: Any, g: Any) -> None:
         """The consumer's stream (None: the caller's) waits for the one that made g, the cotangent of a node."""
         origin = self.origins.pop(node, None)
         if origin is not None:
-            parts = [_raw(part) for part in (g if type(g) is list else (g,)) if part is not None]
+            parts = [raw(part) for part in (g if type(g) is list else (g,)) if part is not None]
             here = place_of(parts[0]) or origin
             consumer = consumer or self.callers.get(here.device, here)
             if consumer is not origin:
                 consumer.wait_for(origin, parts)
 
     def _conj(self, g: Any) -> Any:
-        if _raw(g).dtype not in complexes:
+        if raw(g).dtype not in complexes:
             return g
         return (tape_namespace if self.create_graph else device.by_array[type(g)].xp).conj(g)
 
@@ -403,9 +409,9 @@ class Walk:
             raise TypeError(f"{who} returned {type(given).__name__}, expected a Tensor or None")
         if g is None:
             raise RuntimeError(f"{who} returned a gradient where none arrived")
-        if given.array.shape != _raw(g).shape or given.array.dtype != _raw(g).dtype:
+        if given.array.shape != raw(g).shape or given.array.dtype != raw(g).dtype:
             raise RuntimeError(
-                f"{who} changed the gradient from shape {tuple(_raw(g).shape)}, {_raw(g).dtype} "
+                f"{who} changed the gradient from shape {tuple(raw(g).shape)}, {raw(g).dtype} "
                 f"to shape {tuple(given.array.shape)}, {given.array.dtype}; both must stay"
             )
         return self._conj(given if self.create_graph else given.array)
@@ -446,10 +452,6 @@ class Walk:
         return [None if n is None else self._take(n, o, who) for n, o in zip(given, gs, strict=True)]
 
 
-def _raw(g: Any) -> Any:
-    return g if type(g) in device.by_array else g.array
-
-
 def _as_tensors(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a node keeps, as tensors with their history: the rule then records the next order."""
     out: list[Any] = []
@@ -465,35 +467,3 @@ def _as_tensors(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
             value = tuple(box(part, parent) for part, parent in zip(value, node.inputs, strict=True))
         out.append(value)
     return tuple(out)
-
-
-# -- .grad ---------------------------------------------------------------------------------------
-_accumulating = threading.Lock()
-
-
-def _references(found: dict[Any, Any], key: Any) -> int:
-    return sys.getrefcount(found[key])
-
-
-_ALONE = _references({0: object()}, 0)  # how many references an entry has that nobody else holds
-
-
-def accumulate(tensor: Any, found: dict[Any, Any], key: Any, create_graph: bool) -> None:
-    """Add the gradient ``found[key]`` to ``tensor.grad``; a new one is kept only if nobody else can see it."""
-    alone = _references(found, key) == _ALONE
-    g = found[key]
-    with _accumulating, device.by_array[type(_raw(g))].at(_raw(g)):
-        old = getattr(tensor, "_grad", None)
-        if create_graph:
-            with enable_grad():
-                tensor._grad = g if old is None else old + g
-            return
-        backend = device.by_array[type(g)]
-        if old is None:
-            g = backend.settle(g)
-            tensor._grad = box(g if alone and backend.owns(g) else backend.copy(g))
-        elif old._node is None and backend.writable(old.array) and old.array.dtype == g.dtype:
-            old.array = operator.iadd(old.array, g)
-            touch(old.array)
-        else:
-            tensor._grad = box(backend.settle(old.array + g))

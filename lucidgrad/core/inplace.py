@@ -129,12 +129,26 @@ def _write(name: str, old: Any, new: Any) -> None:
         raise RuntimeError(
             f"{name}_: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
         )
+    check_levels(name + "_", old, new)
     if new.dtype != old.dtype and _rank(new.dtype) > _rank(old.dtype):
         raise RuntimeError(
             f"{name}_: a result of dtype {new.dtype} can't be written into a tensor of dtype {old.dtype}"
         )
     device.by_array[type(old)].write(old, ..., new)
     touch(old)
+
+
+def check_levels(name: str, old: Any, new: Any) -> None:
+    """Raise if a value has levels that the memory it is to go to does not have."""
+    own = getattr(old, "levels", ())
+    for level, size in getattr(new, "levels", ()):
+        if (level, size) not in own:
+            what = "has a tangent there" if size is None else f"differs between the {size} examples"
+            raise RuntimeError(
+                f"{name}: inside {level.transform} the value {what}, and the tensor that it is to be written into "
+                f"does not: its memory holds one value; use the out-of-place form, or make the tensor from one that "
+                f"does, e.g. with zeros_like"
+            )
 
 
 def _has_history(x: Any) -> bool:
@@ -164,23 +178,28 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
     old = node_of(x)
     if isinstance(value, Box) and type(array) is type(x.array) and backend.storage(array) is backend.storage(x.array):
         array = backend.copy(array)
-    backend.write(x.array, keywords["key"], array)
+    check_levels(name, x.array, array)
+    over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
+    if recording or backend.rank:
+        if type(array) not in device.by_array:
+            array = backend.full((), array, backend.dtype_of(x.array), meta.device)
+        more = {"steps": ((key_step, keywords, meta),), "winners": _winners(key_step, keywords, meta)}
+    if backend.rank:  # a key speaks of one example
+        backend.write(x.array, ..., compute(over, [x.array, array], more))
+    else:
+        backend.write(x.array, keywords["key"], array)
     touch(x.array)
     if recording:
-        if type(array) not in device.by_array:
-            array = backend.asarray(array, dtype=backend.dtype_of(x.array))
         wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
-        more = {"steps": ((key_step, keywords, meta),), "winners": _winners(backend, key_step, keywords, meta)}
-        over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
         _rebase(x, record(over, x.array, [x.array, array], [old, node], wanted, more))
 
 
-def _winners(backend: Any, step: Primitive, keywords: dict[str, Any], meta: Meta) -> Any:
+def _winners(step: Primitive, keywords: dict[str, Any], meta: Meta) -> Any:
     """For an index with integer arrays, which values remain: of those for one place, the one that was written last."""
     parts = keywords["key"] if isinstance(keywords["key"], tuple) else (keywords["key"],)
     if not any(type(part) in device.by_array and _rank(part.dtype) == 1 for part in parts):
         return None
-    integers = dtypes.named("int64")
+    backend, integers = device.backend_named(meta.device), dtypes.named("int64")
     places = backend.zeros(meta.shape, integers, meta.device)
     find = step.find_kernel(type(places))
     part = find(places, **keywords)

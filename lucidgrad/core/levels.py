@@ -6,6 +6,7 @@ that made it; walks may still meet its layers afterwards, users may not.
 """
 
 import itertools
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -77,20 +78,41 @@ class Layer:
 
     @property
     def size(self) -> int:
-        n = 1
-        for k in self.shape:
-            n *= k
-        return n
+        return math.prod(self.shape)
 
     @property
     def levels(self) -> tuple[tuple[int, int | None], ...]:
         """The (level, batch size) pairs in it, outermost first; dual numbers have no size."""
-        below = {pair for part in self.parts for pair in getattr(part, "levels", ())}
-        return ((self.level, self.spread), *sorted(below, reverse=True))
+        own = (self.level, self.spread)
+        below = {pair for part in self.parts if isinstance(part, Layer) for pair in part.levels}
+        return (own, *sorted(below, reverse=True)) if below else (own,)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all the parts that there can be are there."""
+        return True
+
+    @property
+    def strides(self) -> Any:
+        """How an example lies in memory, where the library tells."""
+        return getattr(self.front, "strides", None)
 
     def map(self, function: Callable[[Any], Any]) -> Any:
         """The same layer around what a function makes of its parts."""
         raise AssertionError  # every layer has one
+
+    def split(self, value: Any) -> tuple[Any, ...]:
+        """The parts that a value has at this level."""
+        raise AssertionError  # every layer has one
+
+    def filled(self, value: Any, make: Callable[[tuple[int, ...], Any], Any]) -> Any:
+        """A layer of the same kind with one value; ``make(shape, value)`` makes arrays."""
+        raise AssertionError  # every layer has one
+
+
+def filled(like: Any, value: Any, make: Callable[[tuple[int, ...], Any], Any]) -> Any:
+    """One value in the shape of an array, in the same levels."""
+    return like.filled(value, make) if isinstance(like, Layer) else make(tuple(like.shape), value)
 
 
 def newer(array: Any, level: int) -> bool:
@@ -117,7 +139,10 @@ def run(name: str, *arrays: Any, **keywords: Any) -> Any:
 
 def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        return dispatch.compute(registry[name], (other, self) if reflected else (self, other), {})
+        args = (other, self) if reflected else (self, other)
+        if type(other) is type(self) or not isinstance(other, Layer):
+            return registry[name].find_kernel(type(self))(*args)
+        return dispatch.compute(registry[name], args, {})
 
     return method
 
@@ -146,8 +171,10 @@ class _Namespace:
         if name not in registry:
             raise AttributeError(f"a rule uses {name}, which is no primitive: it cannot run inside a transform")
 
+        primitive, defaults = registry[name], registry[name].keywords
+
         def function(*arrays: Any, **keywords: Any) -> Any:
-            return run(name, *arrays, **keywords)
+            return dispatch.compute(primitive, arrays, {**defaults, **keywords} if defaults else keywords)
 
         setattr(self, name, function)
         return function
@@ -164,16 +191,16 @@ class LayerBackend:
 
     rank = 1
     xp = namespace
-    unwritable = "inside a transform, and its memory is not its own; use the out-of-place form"
+    unwritable = "inside a transform it has no tangent, or one that lies elsewhere; use the out-of-place form"
 
-    def __init__(self, name: str, layer: type[Layer], interpret: Callable[..., Any]) -> None:
-        self.name, self.array_types, self._interpret = name, (layer,), interpret
+    def __init__(self, name: str, layer: type[Layer], interpreter: Callable[..., Any]) -> None:
+        self.name, self.array_types, self._interpreter = name, (layer,), interpreter
         device.by_array[layer] = self
 
     def kernel(self, primitive: Primitive) -> Callable[..., Any]:
         if primitive.name in structural:
             return lambda *arrays, **keywords: primitive.program(self.xp, *arrays, **keywords)
-        return lambda *arrays, **keywords: self._interpret(primitive, arrays, keywords)
+        return self._interpreter(primitive)
 
     def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
         return kernel
@@ -209,12 +236,13 @@ class LayerBackend:
         return array.map(lambda part: device.by_array[type(part)].copy(part))
 
     def write(self, target: Layer, key: Any, value: Any) -> None:
-        raise RuntimeError(
-            "in-place operations inside a transform are not possible on this value; use the out-of-place form"
-        )
+        for part, new in zip(target.parts, target.split(value), strict=True):
+            device.by_array[type(part)].write(part, key, new)
 
     def writable(self, array: Layer) -> bool:
-        return False
+        parts = array.parts
+        alike = len({getattr(part, "strides", None) for part in parts}) == 1  # views of them share memory alike
+        return alike and array.whole and all(device.by_array[type(part)].writable(part) for part in parts)
 
     def owns(self, array: Layer) -> bool:
         return False

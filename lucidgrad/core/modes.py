@@ -3,6 +3,7 @@
 import functools
 import inspect
 import threading
+import types
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ class _State(threading.local):
     notes: tuple[Callable[[Any], None], ...] = ()  # note something in a new node
     keeping: Callable[..., None] | None = None  # both in one call
     observers: tuple[Any, ...] = ()  # see every step of a walk
+    casting: Any = None  # (primitive, args) -> args: the precision of operations that have one
     told: Callable[[Any, tuple[Any, ...], Any], None] | None = None  # hears of every result, on the tape or not
 
 
@@ -33,10 +35,33 @@ unusual: set[int] = set()
 def switch(enabled: bool, fresh: Alias | None) -> None:
     """Set the state of this thread."""
     state.enabled, state.recording, state.fresh = enabled, enabled and fresh is None, fresh
-    if state.recording and state.keeping is None:
+    if state.recording and state.keeping is None and state.casting is None:
         unusual.discard(threading.get_ident())
     else:
         unusual.add(threading.get_ident())
+
+
+def set_casting(how: Any) -> None:
+    """Let operations that have a precision cast their inputs; None: run in the dtypes they are given."""
+    state.casting = how
+    switch(state.enabled, state.fresh)
+
+
+def in_precision(precision: str) -> Callable[[F], F]:
+    """Let a function that is made of others choose its precision under autocast, as a primitive does."""
+    told = types.SimpleNamespace(precision=precision)
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if unusual and state.casting is not None:
+                args = state.casting(told, args)
+                kwargs = dict(zip(kwargs, state.casting(told, kwargs.values())))
+            return function(*args, **kwargs)
+
+        return run  # type: ignore[return-value]
+
+    return decorate
 
 
 def leave(how: str, x: Any, made: Any) -> Any:

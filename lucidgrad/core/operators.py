@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
-from .dispatch import SPELLINGS, UNSET, apply, bound, box, extras_of, fits, floats, history, settle, track_view
+from .dispatch import SPELLINGS, UNSET, alike, apply, bound, box, extras_of, fits, floats, history, settle, track_view
 from .modes import state, unusual
-from .primitive import REQUIRED, Primitive, meta_of
-from .tape import Node, ages
+from .primitive import ELEMENTWISE, REQUIRED, Primitive, meta_of
+from .tape import Extras, Node, ages
 
 
 def compile_op(primitive: Primitive) -> Callable[..., Any]:
@@ -35,6 +35,7 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
     defaults = primitive.keywords
     by_position = tuple(defaults) if primitive.variadic else primitive.positional  # after a sequence, as PyTorch
     ours = {torch: k for k, torch in SPELLINGS.items() if k in defaults}
+    inputs = 0 if primitive.variadic else len(primitive.arrays)
 
     def op(*args: Any, **keywords: Any) -> Any:
         if primitive.variadic and len(args) >= 1 and isinstance(args[0], (list, tuple)):
@@ -42,6 +43,8 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
         else:
             extra = () if primitive.variadic else args[len(primitive.arrays) :]
             args = args[: len(args) - len(extra)]
+            if len(args) < inputs and primitive.arrays[len(args)] in primitive.optional:
+                args += (None,) * (inputs - len(args))  # rules and nodes speak of all inputs
         given = {**defaults, **keywords}
         if extra or len(given) > len(defaults) or REQUIRED in given.values():
             given = complete(extra, keywords)
@@ -86,6 +89,7 @@ class _Template:
         self.call_keywords = "".join(f", {k}={k}" for k in primitive.keywords)
         self.keyword_dict = "{" + ", ".join(f"{k!r}: {k}" for k in primitive.keywords) + "}"
         self.scalars = primitive.kind.broadcasts and len(self.xs) > 1
+        self.large = primitive.kind is ELEMENTWISE  # which kernels for large arrays are for
 
     def function(self, order: Sequence[str], strict: bool) -> Callable[..., Any]:
         """The operator: it is written out and compiled when it is first called, so that imports stay quick."""
@@ -127,6 +131,8 @@ class _Template:
         lines = [f"def op({', '.join(head)}):"]
         for torch, k in spellings:
             lines += [f"    if {torch} is not UNSET:", f"        {k} = {torch}"]
+        if p.precision is not None:
+            lines += ["    if unusual and state.casting is not None:", f"        {args}= state.casting(P, ({args}))"]
         return "\n".join([*lines, *("    " + line for line in self._unwrap() + self._finish())]) + "\n"
 
     def _optional(self, keyword: str) -> bool:
@@ -201,6 +207,9 @@ class _Template:
             lines += ["    kernel = P.kernel_for(kind, lead.dtype)"]
         else:
             lines += ["    kernel = kernels[kind]", "except KeyError:", "    kernel = P.find_kernel(kind)"]
+        if self.large:
+            lines += ["big = kind is Host and lead.size > LARGE"]
+            lines += ["if big:", "    kernel = P.large_kernel(kernel, lead)"]
         lines += [f"y = kernel({arrays}{self.call_keywords})"]
         lines += ["if type(y) is not kind:", "    y = settle(y, lead)"]
         lines += ["out = Tensor()", "out.array = y"]
@@ -210,6 +219,8 @@ class _Template:
             lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
             lines += ["    " + line for line in (*self._off_tape(), *self._view())]
             lines += ["    return out", "_n = Node()", "_n.extras = extras_of(y, lead) if places else None"]
+            if self.large:  # the walk looks for a kernel of all the rules where there are extras
+                lines += ["if big and _n.extras is None:", "    _n.extras = Extras()"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
             lines += ["_n.age = next(ages)", "if unusual and state.keeping is not None:"]
             lines += [f"    state.keeping(_n, y, ({arrays},), {self.keyword_dict})"]
@@ -231,7 +242,7 @@ class _Template:
 
     def _fit(self) -> list[str]:
         arrays = [f"a{i}" for i in range(len(self.xs))]
-        plain = "type(y) is not Batched and type(y) is not Dual"  # levels may differ between the inputs
+        plain = f"(type(y) is not Batched and type(y) is not Dual or alike({', '.join(arrays)}))"
         if not self.p.kind.broadcasts:
             alike = " and ".join(f"{a}.dtype is y.dtype" for a in arrays)
             alike = f"{plain} and {alike}" if len(arrays) > 1 else alike
@@ -298,12 +309,18 @@ def _subsets(items: list[int]) -> list[list[int]]:
     return found
 
 
+#: From more elements than this on a back end may have kernels of another kind, for which looking closer pays.
+LARGE = 8191
+
 #: Globals of the compiled operators, beside `dispatch.bound`.
 _NAMES: dict[str, Any] = {
     "UNSET": UNSET,
     "Node": Node,
     "ages": ages,
+    "alike": alike,
     "apply": apply,
+    "Extras": Extras,
+    "LARGE": LARGE,
     "extras_of": extras_of,
     "fits": fits,
     "floats": floats,

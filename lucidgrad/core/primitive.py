@@ -58,6 +58,17 @@ def meta_of(array: Any) -> Meta:
     return _tuple_new(Meta, (array.shape, array.dtype, device.by_array[type(array)].device_of(array)))
 
 
+#: How what a rule asks for is got from a call.
+_SAVED = {
+    "y": "y",
+    "x": "xs[{}]",
+    "meta": "meta(xs[{}])",
+    "kw": "keywords[{!r}]",
+    "xs": "tuple(xs)",
+    "metas": "tuple(map(meta, xs))",
+}
+
+
 class joint:
     """Marks a rule that returns the cotangents of all array inputs at once."""
 
@@ -73,7 +84,7 @@ class Recipe:
     is the one function, and ``index`` its input, where just one input wants a gradient.
     """
 
-    __slots__ = ("index", "items", "joint", "keeps_arrays", "only", "primitive", "pulls")
+    __slots__ = ("index", "items", "joint", "keeps_arrays", "only", "primitive", "pulls", "save")
 
     only: Callable[..., Any] | None
     fills = True  # whether absent cotangents of outputs are zeros in the rule, instead of None
@@ -85,6 +96,9 @@ class Recipe:
         self.keeps_arrays = any(kind in ("y", "x", "xs") for kind, _ in self.items)
         self.pulls = () if primitive.joint else tuple((i, self._pull(primitive.rules[i])) for i in wanted)
         self.joint = self._pull(primitive.joint) if primitive.joint else None
+        words = "".join(_SAVED[kind].format(at) + ", " for kind, at in self.items)
+        #: ``(y, xs, keywords, meta) -> saved``: what the node keeps (the compiled operators write it out).
+        self.save = _compiled(f"lambda default: lambda y, xs, keywords, meta=default: ({words})")(meta_of)
         self.index, self.only = 0, None
         if len(self.pulls) == 1:
             self.index, self.only = self.pulls[0]
@@ -98,28 +112,22 @@ class Recipe:
         source = f"lambda rule: lambda xp, g, s: rule({', '.join(['xp', 'g', *words])})"
         return _compiled(source)(rule)
 
+    def push(self, i: int, meta: Callable[[Any], Meta]) -> Callable[..., Any]:
+        """``(xp, t, y, xs, keywords) -> part of the tangent``: the rule of input i, where it is its own transpose."""
+        rule = self.primitive.joint or self.primitive.rules[i]
+        words = [_SAVED[kind].format(at) for kind, at in self.primitive.needs(rule)]
+        named = [
+            f"{at}={word}" if kind == "kw" else word for (kind, at), word in zip(self.primitive.needs(rule), words)
+        ]
+        part = f"[{i}]" if self.joint else ""
+        made = f"lambda xp, t, y, xs, keywords: rule({', '.join(['xp', 't', *named])}){part}"
+        return _compiled(f"lambda rule, meta: {made}")(rule, meta)
+
     @functools.cache  # noqa: B019  recipes live as long as their primitives
     def fused(self, array_type: type, goes: tuple[bool, ...]) -> Callable[..., Any] | None:
         """A back end's one call ``(g, saved, fit) -> cotangents or None`` in place of the rules, if it has one."""
         make = getattr(device.by_array.get(array_type), "pull", None)
         return None if make is None else make(self, goes)
-
-    def save(
-        self, y: Any, xs: Sequence[Any], keywords: dict[str, Any], meta: Callable[[Any], Meta] = meta_of
-    ) -> tuple[Any, ...]:
-        """What the node keeps, from the generic path (the compiled operators write it out)."""
-        return tuple(self._item(kind, at, y, xs, keywords, meta) for kind, at in self.items)
-
-    def _item(self, kind: str, at: Any, y: Any, xs: Sequence[Any], keywords: dict[str, Any], meta: Any) -> Any:
-        if kind == "y":
-            return y
-        if kind == "x":
-            return xs[at]
-        if kind == "meta":
-            return meta(xs[at])
-        if kind == "xs":
-            return tuple(xs)
-        return tuple(map(meta, xs)) if kind == "metas" else keywords[at]
 
 
 @functools.cache
@@ -141,6 +149,7 @@ class Primitive:
         view: bool,
         outputs: bool,
         dtype: str,
+        precision: str | None,
     ) -> None:
         code, defaults = (
             program.__code__,
@@ -168,6 +177,7 @@ class Primitive:
         self.name = program.__name__
         self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
         self.view, self.outputs, self.dtype = view, outputs, dtype
+        self.precision = precision
         self.arrays = arrays[1:]
         self.optional = {name for name in self.arrays if name in given}
         self.keywords = {name: given.get(name, REQUIRED) for name in metadata}
@@ -180,21 +190,19 @@ class Primitive:
             self.rules = vjp if isinstance(vjp, tuple) else (vjp,)
             if len(self.rules) != len(self.arrays) or self.variadic:
                 raise TypeError(f"primitive {self.name}: {len(self.rules)} rules for inputs {self.arrays}")
+        #: Positions of the inputs that have a derivative.
+        self.differentiable = tuple(
+            i for i in range(len(self.arrays)) if self.joint or (self.rules and self.rules[i] is not None)
+        )
         self._needs = {rule: self._read(rule) for rule in (*self.rules, self.joint) if rule is not None}
         self.kernels: dict[type, Callable[..., Any]] = {}  # by array type, found when first asked for
         self.by_dtype: dict[type, dict[Any, Callable[..., Any]]] = {}  # and by dtype, where floats come out
+        self._large: dict[tuple[type, Any], Callable[..., Any]] = {}  # for large arrays, by type and dtype
         self._recipes: dict[tuple[int, ...], Recipe] = {}
         self.op: Callable[..., Any] = program  # replaced by operators.compile_op
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
-
-    @property
-    def differentiable(self) -> tuple[int, ...]:
-        """Positions of the inputs that have a derivative."""
-        if self.joint:
-            return tuple(range(len(self.arrays)))
-        return tuple(i for i, rule in enumerate(self.rules) if rule is not None)
 
     def _read(self, rule: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
         """A rule's parameter names are its save-list."""
@@ -258,6 +266,15 @@ class Primitive:
             table[dtype] = device.by_array[array_type].kernel_for(self, self.find_kernel(array_type), dtype)
         return table[dtype]
 
+    def large_kernel(self, kernel: Callable[..., Any], lead: Any) -> Callable[..., Any]:
+        """The function for large arrays, where a back end has one beside the usual one."""
+        key = type(lead), lead.dtype
+        found = self._large.get(key)
+        if found is None:
+            make = getattr(device.by_array.get(key[0]), "large", None)
+            found = self._large[key] = kernel if make is None else make(self, kernel)
+        return found
+
     def recipe(self, wanted: tuple[int, ...]) -> Recipe:
         """The rules for these inputs, made once."""
         found = self._recipes.get(wanted)
@@ -275,6 +292,7 @@ def primitive(
     view: bool = False,
     outputs: bool = False,
     dtype: str = "same",
+    precision: str | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[P, R]]:
     """Declare a primitive: the decorated program computes it with any namespace ``xp``.
 
@@ -299,11 +317,13 @@ def primitive(
     dtype
         ``"same"``: results have the inputs' dtype, or are not differentiable; ``"float"``: integers become the default
         float; ``"real"``: complex numbers may become real.
+    precision
+        Under autocast: ``"low"`` runs in 16 bits, ``"full"`` in float32, None in the dtypes of the inputs.
     """
     from .operators import compile_op
 
     def declare(program: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
-        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype)
+        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision)
         made.op = compile_op(made)
         functools.update_wrapper(made.op, program, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         del made.op.__wrapped__  # type: ignore[attr-defined]  # its signature has xp, ours has not

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.autograd import grad
-from lucidgrad.core.dispatch import floats
-from lucidgrad.core.dual import make_dual, primal_part, tangent_part
+from lucidgrad.core.dispatch import box, floats, node_of
+from lucidgrad.core.dual import Dual, make_dual, primal_part, tangent_part
 from lucidgrad.core.levels import Level
 from lucidgrad.core.modes import enable_grad, state
 from lucidgrad.creation import zeros_like
@@ -98,8 +98,11 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def take_apart(y: Tensor, level: Level) -> tuple[Tensor, Tensor | None]:
     """The value of a tensor and its tangent at a level, None if it has none."""
-    if all(number != level for number, _ in getattr(y.array, "levels", ())):
+    array = y.array
+    if all(number != level for number, _ in getattr(array, "levels", ())):
         return y, None
+    if type(array) is Dual and array.level is level and node_of(y) is None:
+        return box(array.primal), None if array.tangent is None else box(array.tangent)
     return primal_part(y, level=level), tangent_part(y, level=level)
 
 

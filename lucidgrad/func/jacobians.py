@@ -83,6 +83,10 @@ def _rows(inputs: Inputs, out: Tensor, differentiable: bool, chunk_size: int | N
         return trees.unflatten(
             inputs.shape, [zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device) for x in inputs.fresh]
         )
+    if out.size == 1:  # one row needs no batch
+        pulled, _ = trees.flatten(inputs.pull([out], [None], differentiable, retain_graph=True))
+        shaped = [reshape(g, (*out.shape, *x.shape)) for g, x in zip(pulled, inputs.fresh, strict=True)]
+        return trees.unflatten(inputs.shape, shaped)
     pieces = [
         trees.flatten(
             inputs.pull([out], [_basis(out, start, stop)], differentiable, is_grads_batched=True, retain_graph=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from lucidgrad.autograd import gradient
 from lucidgrad.core.dispatch import box, floats, node_of
-from lucidgrad.core.engine import Plan
+from lucidgrad.core.engine import reach
 from lucidgrad.core.modes import enable_grad, state
 from lucidgrad.core.tape import Leaf
 from lucidgrad.creation import zeros_like
@@ -51,8 +51,8 @@ class Inputs:
         if not self.outside:
             return False
         own = {node_of(x) for x in self.fresh}
-        reached = Plan([node for node in map(node_of, outputs) if node is not None]).reached
-        return any(type(node) is Leaf and node not in own for node in reached)
+        _, _, leaves = reach([node for node in map(node_of, outputs) if node is not None])
+        return any(leaf not in own for leaf in leaves)
 
     def pull(self, outputs: Sequence[Any], seeds: Any, differentiable: bool, **options: Any) -> Any:
         """The gradients, in the structure of the chosen arguments."""

@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from lucidgrad.tensor import Tensor
+
 Parts = tuple[Iterable[Any], Any]
 
 
@@ -51,9 +53,11 @@ def register(
 def _family(tree: Any) -> _Family | None:
     kind = type(tree)
     found = _families.get(kind)
-    if found is None and isinstance(tree, tuple) and hasattr(kind, "_fields"):
+    if found is not None or kind is Tensor:
+        return found
+    if isinstance(tree, tuple) and hasattr(kind, "_fields"):
         found = _families[kind] = _Family(lambda tree: (tree, None), lambda parts, _: kind(*parts))
-    elif found is None and dataclasses.is_dataclass(tree):
+    elif dataclasses.is_dataclass(tree):
         names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
         found = _families[kind] = _Family(
             lambda tree: ([getattr(tree, name) for name in names], None),
@@ -102,7 +106,7 @@ def _gather(tree: Any, leaves: list[Any]) -> Shape:
         leaves.append(tree)
         return _LEAF
     parts, rest = family.take_apart(tree)
-    return Shape(type(tree), tuple(_gather(part, leaves) for part in parts), rest)
+    return Shape(type(tree), tuple([_gather(part, leaves) for part in parts]), rest)
 
 
 def unflatten(shape: Shape, leaves: Iterable[Any]) -> Any:

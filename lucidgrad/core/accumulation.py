@@ -1,0 +1,41 @@
+"""Adding a gradient to ``.grad``."""
+
+import operator
+import sys
+import threading
+from typing import Any
+
+from . import device
+from .dispatch import box, raw
+from .modes import enable_grad
+from .tape import touch
+
+_accumulating = threading.Lock()
+
+
+def _references(found: dict[Any, Any], key: Any) -> int:
+    return sys.getrefcount(found[key])
+
+
+_ALONE = _references({0: object()}, 0)  # how many references an entry has that nobody else holds
+
+
+def accumulate(tensor: Any, found: dict[Any, Any], key: Any, create_graph: bool) -> None:
+    """Add the gradient ``found[key]`` to ``tensor.grad``; a new one is kept only if nobody else can see it."""
+    alone = _references(found, key) == _ALONE
+    g = found[key]
+    with _accumulating, device.by_array[type(raw(g))].at(raw(g)):
+        old = getattr(tensor, "_grad", None)
+        if create_graph:
+            with enable_grad():
+                tensor._grad = g if old is None else old + g
+            return
+        backend = device.by_array[type(g)]
+        if old is None:
+            g = backend.settle(g)
+            tensor._grad = box(g if alone and backend.owns(g) else backend.copy(g))
+        elif old._node is None and backend.writable(old.array) and old.array.dtype == g.dtype:
+            old.array = operator.iadd(old.array, g)
+            touch(old.array)
+        else:
+            tensor._grad = box(backend.settle(old.array + g))
