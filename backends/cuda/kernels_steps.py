@@ -12,6 +12,7 @@ import cupy
 import numpy as np
 
 from .compiling import FLOATS, THREADS, Sources, by_value
+from .generated_steps import elementwise_step
 
 #: Lists of tensors that a kernel takes at most, and tensors in a launch: arguments have room for 4 KB.
 LISTS, TENSORS = 5, 64
@@ -133,4 +134,8 @@ def adam_step(
     _launches("adam_step", lists, *numbers, decoupled, maximize)
 
 
-TABLE: dict[str, Callable[..., Any]] = {"sgd_step": sgd_step, "adam_step": adam_step}
+TABLE: dict[str, Callable[..., Any]] = {
+    "sgd_step": sgd_step,
+    "adam_step": adam_step,
+    "elementwise_step": elementwise_step,
+}

@@ -1,7 +1,11 @@
 """Steps of optimisers on lists of tensors, in place: one call, and on CUDA one launch, for all of them.
 
-A back end may bring a kernel of the step's name, ``kernel(params, grads, *states, **settings)``, that writes params
-and states; where there is none the step is computed and written back array by array. Nothing is recorded.
+A `Step` is a program for one element, ``program(xp, p, g, *states, **settings) -> (p, *states)``, written with
+operators and functions of ``xp``. The same program runs as NumPy calls with scratch memory, as a generated kernel for
+many tensors on CUDA, as it is on any other back end, and on Tensors where it shall be recorded.
+
+A back end may bring a kernel of the step's name, ``kernel(params, grads, *states, **settings)``, which may return
+NotImplemented, or for all programs ``elementwise_step(name, program, lists, settings)``; both write params and states.
 """
 
 import math
@@ -9,49 +13,236 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core import device
+from lucidgrad.core.box import INFERENCE, Box
+from lucidgrad.core.dispatch import complexes
+from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.inplace import check_writable
-from lucidgrad.core.tape import touch
+from lucidgrad.core.tape import ages, last_write, storage, touch, written
 
-Lists = Sequence[Sequence[Any]]
+Settings = dict[str, Any]
 
 
-def _run(name: str, formula: Callable[..., Any], lists: Lists, settings: dict[str, Any]) -> None:
-    """Group tensors by back end, device and dtype; compute; note that all but the gradients were written."""
-    params, grads, *states = lists
-    groups: dict[Any, list[list[Any]]] = {}
-    for row in zip(params, grads, *states, strict=True):
-        for k, x in enumerate(row):
-            if k != 1:
-                check_writable(x, name, recording=False)
-            if x.array.shape != row[0].array.shape:
+class Plan:
+    """Arrays of one device whose columns have one dtype each: what a kernel takes."""
+
+    __slots__ = ("backend", "columns", "complex", "dtype", "marks", "shapes")
+
+    def __init__(self, backend: Any, arrays: Sequence[Any]) -> None:
+        self.backend, self.dtype = backend, arrays[1].dtype  # of the gradients, which are not kept
+        self.complex = arrays[0].dtype in complexes
+        self.columns: list[list[Any]] = [[] for _ in arrays]
+        self.shapes: list[tuple[int, ...]] = []
+        self.marks: list[Any] | None = None  # what notes writes to the memory of these arrays
+
+    def renew(self, lists: Sequence[Sequence[Any]]) -> bool:
+        """Take up new gradients, if all else is made of these tensors' arrays still."""
+        for k, column in enumerate(self.columns):
+            if k == 1:
+                continue
+            tensors = lists[k]
+            if len(column) != len(tensors):
+                return False
+            for array, x in zip(column, tensors, strict=True):
+                if x.array is not array:
+                    return False
+        grads, kind, dtype = [g.array for g in lists[1]], type(self.columns[0][0]), self.dtype
+        for shape, array in zip(self.shapes, grads, strict=True):
+            if type(array) is not kind or array.shape != shape or (array.dtype is not dtype and array.dtype != dtype):
+                return False
+        self.columns[1] = grads
+        return True
+
+    def touch(self) -> None:
+        """Note that all but the gradients were written."""
+        if self.marks is None:
+            arrays = [array for k, column in enumerate(self.columns) if k != 1 for array in column]
+            for array in arrays:
+                touch(array)
+            self.marks = [written[id(storage(array))] for array in arrays]  # they last as long as the arrays
+            return
+        last_write.age = age = next(ages)
+        for mark in self.marks:
+            mark.count += 1
+            mark.age = age
+
+
+class Step:
+    """A step that can be taken on lists of tensors.
+
+    Parameters
+    ----------
+    name
+        What messages and kernels call it.
+    program
+        ``program(xp, p, g, *states, **settings) -> (p, *states)`` for arrays of one shape. Of a setting it may ask
+        whether it is zero, and nothing else.
+    prepare
+        ``prepare(**settings) -> settings`` computes what the program needs from what was given, once per call.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.steps import Step
+    >>> halve = Step("halve", lambda xp, p, g, *, lr: (p / 2 - lr * g,))
+    >>> p = lg.tensor([1.0, 2.0])
+    >>> halve([p], [lg.ones(2)], lr=0.5)
+    >>> p.tolist()
+    [0.0, 0.5]
+    """
+
+    def __init__(self, name: str, program: Callable[..., Any], prepare: Callable[..., Settings] | None = None) -> None:
+        self.name, self.program, self.prepare = name, program, prepare
+
+    def formula(self, xp: Any, *arrays: Any, **settings: Any) -> Any:
+        """The new values of the parameter and the states of one row."""
+        return self.program(xp, *arrays, **(self.prepare(**settings) if self.prepare else settings))
+
+    def __call__(self, *lists: Sequence[Any], **settings: Any) -> None:
+        """Take the step: params, grads and states are lists of tensors, written but for the gradients."""
+        self.take(lists, settings)
+
+    def take(self, lists: Sequence[Sequence[Any]], settings: Settings, plans: dict[Any, "Plan"] | None = None) -> None:
+        """Take the step; what was found out about the tensors is kept in ``plans`` for the next time."""
+        plan = plans.get(len(lists)) if plans else None
+        if plan is not None and plan.renew(lists):
+            groups = [plan]
+        else:
+            groups = self._grouped(lists)
+            if plans is not None and len(groups) == 1:
+                plans[len(lists)] = groups[0]
+        unfused = False
+        if not _PLAIN.issuperset(map(type, settings.values())):
+            settings, unfused = _on_host(settings)
+        for plan in groups:
+            with plan.backend.at(plan.columns[0][0]):
+                (self._compute_unfused if unfused else self._compute)(plan, settings)
+            plan.columns[1] = []
+            plan.touch()
+
+    def _grouped(self, lists: Sequence[Sequence[Any]]) -> list["Plan"]:
+        """Raw arrays by device and dtypes, checked."""
+        groups: dict[Any, Plan] = {}
+        for row in zip(*lists, strict=True):
+            first = row[0].array
+            backend, shape = device.by_array[type(first)], first.shape
+            arrays = []
+            for k, x in enumerate(row):
+                array = x.array
+                if k != 1 and (x._alias is INFERENCE or not backend.writable(array)):
+                    check_writable(x, self.name, recording=False)
+                if array.shape != shape:
+                    raise RuntimeError(
+                        f"{self.name}: given a parameter of shape {tuple(shape)} with a gradient or state of shape "
+                        f"{tuple(array.shape)}, expected one shape"
+                    )
+                arrays.append(array)
+            key = (backend.device_of(first), *[array.dtype for array in arrays])
+            plan = groups.get(key)
+            if plan is None:
+                plan = groups[key] = Plan(backend, arrays)
+            plan.shapes.append(shape)
+            for column, array in zip(plan.columns, arrays, strict=True):
+                column.append(array)
+        return list(groups.values())
+
+    def _compute(self, plan: Plan, settings: Settings) -> None:
+        if not plan.complex:
+            self._fused(plan.backend, plan.columns, settings)
+            return
+        columns, finish = _as_real(plan.backend, plan.columns)
+        self._fused(plan.backend, columns, settings)
+        finish()
+
+    def _fused(self, backend: Any, columns: list[list[Any]], settings: Settings) -> None:
+        kernel = backend.kernels.get(self.name)
+        if kernel is not None and kernel(*columns, **settings) is not NotImplemented:
+            return
+        if self.prepare is not None:
+            settings = self.prepare(**settings)
+        every = backend.kernels.get("elementwise_step")
+        if every is not None:
+            every(self.name, self.program, columns, settings)
+        else:
+            self._write(backend, self.program, columns, settings)
+
+    def _compute_unfused(self, plan: Plan, settings: Settings) -> None:
+        """With settings that are on a device: computed there, operation by operation, so that nothing waits."""
+        backend, columns = plan.backend, plan.columns
+        here = backend.device_of(columns[0][0])
+        values = dict(settings)
+        for name, value in settings.items():
+            if isinstance(value, Box):
+                there = device.by_array[type(value.array)].device_of(value.array)
+                if there != here:
+                    raise RuntimeError(
+                        f"{self.name}: given {name} on {there} for parameters on {here}; expected a number, a tensor "
+                        f"on the CPU or one there"
+                    )
+                values[name] = value.array.reshape(())
+        finish = None
+        if plan.complex:
+            columns, finish = _as_real(backend, columns)
+        self._write(backend, self.formula, columns, values)
+        if finish is not None:
+            finish()
+
+    @staticmethod
+    def _write(backend: Any, formula: Callable[..., Any], columns: list[list[Any]], settings: Settings) -> None:
+        for old in zip(*columns, strict=True):
+            new = formula(backend.xp, *old, **settings)
+            for target, value in zip((old[0], *old[2:]), new, strict=True):
+                backend.write(target, ..., value)
+
+    def record(self, *lists: Sequence[Any], **settings: Any) -> None:
+        """The same on the tape: params, grads and settings may have a history, and what is written gets one."""
+        public = tape_namespace.public
+        for row in zip(*lists, strict=True):
+            if row[0].array.dtype in complexes:
                 raise RuntimeError(
-                    f"{name}: given a parameter of shape {tuple(row[0].array.shape)} with a gradient or state of shape "
-                    f"{tuple(x.array.shape)}, expected one shape"
+                    f"{self.name}: given complex parameters with differentiable=True, expected real ones"
                 )
-        arrays = [x.array for x in row]
-        backend = device.by_array[type(arrays[0])]
-        key = (backend, str(backend.device_of(arrays[0])), arrays[0].dtype)
-        columns = groups.setdefault(key, [[] for _ in row])
-        for column, array in zip(columns, arrays, strict=True):
-            column.append(array)
-    for (backend, *_), columns in groups.items():
-        with backend.at(columns[0][0]):
-            _compute(backend, name, formula, columns, settings)
-        for k, column in enumerate(columns):
-            if k != 1:
-                for array in column:
-                    touch(array)
+            values = self.formula(public, *[x.clone() if k != 1 else x for k, x in enumerate(row)], **settings)
+            for target, value in zip((row[0], *row[2:]), values, strict=True):
+                target.copy_(value)
 
 
-def _compute(backend: Any, name: str, formula: Callable[..., Any], columns: Lists, settings: dict[str, Any]) -> None:
-    kernel = backend.kernels.get(name)
-    if kernel is not None:
-        kernel(*columns, **settings)
-        return
-    for old in zip(*columns, strict=True):
-        new = formula(backend.xp, *old, **settings)
-        for target, value in zip((old[0], *old[2:]), new, strict=True):
-            backend.write(target, ..., value)
+#: Types of settings that kernels take as they are.
+_PLAIN = frozenset({float, int, bool, type(None)})
+
+
+def _on_host(settings: Settings) -> tuple[Settings, bool]:
+    """Settings as numbers of Python, but for tensors on other devices; and whether there are such."""
+    made, elsewhere = dict(settings), False
+    for name, value in settings.items():
+        if isinstance(value, Box):
+            if value.device == "cpu":  # type: ignore[attr-defined]
+                made[name] = float(value.item())  # type: ignore[attr-defined]
+            else:
+                elsewhere = True
+        elif isinstance(value, float):  # NumPy's are of another type
+            made[name] = float(value)
+    return made, elsewhere
+
+
+def _as_real(backend: Any, columns: list[list[Any]]) -> tuple[list[list[Any]], Callable[[], None]]:
+    """Complex arrays as pairs of real ones, and what writes back those that had to be copied."""
+    later: list[tuple[Any, Any]] = []
+
+    def pairs(array: Any, written: bool) -> Any:
+        ordered = array
+        if not array.flags.c_contiguous:
+            ordered = backend.copy(array).reshape(-1) if array.ndim < 2 else array.reshape(-1)
+            if written:
+                later.append((array, ordered))
+        return ordered.reshape(-1).view(f"f{array.dtype.itemsize // 2}")
+
+    made = [[pairs(array, k != 1) for array in column] for k, column in enumerate(columns)]
+
+    def finish() -> None:
+        for array, ordered in later:
+            backend.write(array, ..., ordered.reshape(array.shape))
+
+    return made, finish
 
 
 # -- stochastic gradient descent -----------------------------------------------------------------
@@ -73,9 +264,15 @@ def _sgd(
     g = g + weight_decay * p if weight_decay else g
     if buffer is None:
         return (p - lr * g,)
-    buffer = g if first else momentum * buffer + (1 - dampening) * g
+    if first:
+        buffer = g
+    else:
+        buffer = momentum * buffer + ((1 - dampening) * g if dampening else g)
     g = g + momentum * buffer if nesterov else buffer
     return p - lr * g, buffer
+
+
+SGD = Step("sgd_step", _sgd)
 
 
 def sgd_step(
@@ -115,17 +312,11 @@ def sgd_step(
         raise ValueError("sgd_step: given momentum and no buffers, expected a buffer for each parameter")
     settings = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay)
     settings |= dict(nesterov=nesterov, maximize=maximize, first=first)
-    _run("sgd_step", _sgd, [params, grads, *([buffers] if momentum and buffers is not None else [])], settings)
+    SGD(params, grads, *([buffers] if momentum and buffers is not None else []), **settings)
 
 
 # -- Adam ----------------------------------------------------------------------------------------
-def _adam(
-    xp: Any,
-    p: Any,
-    g: Any,
-    mean: Any,
-    square: Any,
-    largest: Any = None,
+def _adam_settings(
     *,
     lr: float,
     beta1: float,
@@ -135,16 +326,49 @@ def _adam(
     step: int,
     decoupled: bool,
     maximize: bool,
+) -> Settings:
+    root = math.sqrt(1 - beta2**step)
+    return dict(
+        rate=lr * root / (1 - beta1**step),
+        keep=1 - lr * weight_decay if decoupled and weight_decay else None,
+        decay=0.0 if decoupled else weight_decay,
+        change1=1 - beta1,
+        beta2=beta2,
+        change2=1 - beta2,
+        eps=eps * root,
+        maximize=maximize,
+    )
+
+
+def _adam_program(
+    xp: Any,
+    p: Any,
+    g: Any,
+    mean: Any,
+    square: Any,
+    largest: Any = None,
+    *,
+    rate: float,
+    keep: float | None,
+    decay: float,
+    change1: float,
+    beta2: float,
+    change2: float,
+    eps: float,
+    maximize: bool,
 ) -> Any:
     g = -g if maximize else g
-    if weight_decay:
-        p, g = (p * (1 - lr * weight_decay), g) if decoupled else (p, g + weight_decay * p)
-    mean = mean + (g - mean) * (1 - beta1)
-    square = square * beta2 + g * g * (1 - beta2)
+    p = p if keep is None else p * keep
+    g = g + decay * p if decay else g
+    mean = mean + (g - mean) * change1
+    square = square * beta2 + g * g * change2
     top = square if largest is None else xp.maximum(largest, square)
-    root = xp.sqrt(top) / math.sqrt(1 - beta2**step) + eps
-    p = p - lr / (1 - beta1**step) * (mean / root)
+    p = p - rate * (mean / (xp.sqrt(top) + eps))  # rate and eps are scaled by the root of the square's correction
     return (p, mean, square) if largest is None else (p, mean, square, top)
+
+
+ADAM = Step("adam_step", _adam_program, _adam_settings)
+_adam = ADAM.formula
 
 
 def adam_step(
@@ -192,4 +416,4 @@ def adam_step(
     settings = dict(lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=weight_decay)
     settings |= dict(step=step, decoupled=decoupled, maximize=maximize)
     lists = [params, grads, means, squares] + ([largest] if largest is not None else [])
-    _run("adam_step", _adam, lists, settings)
+    ADAM(*lists, **settings)

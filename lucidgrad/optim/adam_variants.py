@@ -1,0 +1,255 @@
+"""Relatives of Adam: NAdam, RAdam, Adamax."""
+
+import math
+from typing import Any
+
+from lucidgrad.ops.steps import Step
+
+from .elementwise import Elementwise, check, check_betas, check_lr, check_ways
+from .optimizer import ParamsT
+
+
+def _moments(xp: Any, p: Any, g: Any, mean: Any, square: Any, group: Any) -> tuple[Any, Any, Any, Any]:
+    """What NAdam and RAdam have in common: decay, and the running means."""
+    g = -g if group["maximize"] else g
+    if group["keep"] is not None:
+        p = p * group["keep"]
+    elif group["decay"]:
+        g = g + group["decay"] * p
+    mean = mean + (g - mean) * group["change1"]
+    square = square * group["beta2"] + g * g * group["change2"]
+    return p, g, mean, square
+
+
+def _common(group: dict[str, Any]) -> dict[str, Any]:
+    """The settings that `_moments` needs."""
+    beta1, beta2 = group["betas"]
+    decay, decoupled = float(group["weight_decay"]), group["decoupled_weight_decay"]
+    return dict(
+        keep=1 - group["lr"] * decay if decoupled and decay else None,
+        decay=0.0 if decoupled else decay,
+        change1=1 - beta1,
+        beta2=beta2,
+        change2=1 - beta2,
+        eps=float(group["eps"]),
+        maximize=group["maximize"],
+    )
+
+
+class _Moments(Elementwise):
+    """The arguments and states that they share."""
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+
+# -- NAdam ---------------------------------------------------------------------------------------
+def _nadam(xp: Any, p: Any, g: Any, mean: Any, square: Any, **s: Any) -> Any:
+    p, g, mean, square = _moments(xp, p, g, mean, square, s)
+    root = xp.sqrt(square / s["correction"]) + s["eps"]
+    return p - s["rate_now"] * (g / root) - s["rate_mean"] * (mean / root), mean, square
+
+
+class NAdam(_Moments):
+    """Adam with Nesterov's momentum.
+
+    Parameters
+    ----------
+    params, lr, betas, eps, weight_decay, decoupled_weight_decay, maximize, foreach, capturable, differentiable
+        As for `Adam`.
+    momentum_decay
+        How fast the momentum approaches ``betas[0]``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimiser = lg.optim.NAdam([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimiser.step()
+    >>> (x.abs() < lg.tensor([1.0, 2.0])).tolist()
+    [True, True]
+    """
+
+    _rule = Step("nadam_step", _nadam)
+    _numbers = ("step", "mu_product")
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check("epsilon value", eps, eps >= 0)
+        check_betas(betas)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check("momentum_decay value", momentum_decay, momentum_decay >= 0)
+        check_ways("NAdam", foreach, capturable, differentiable)
+        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
+        defaults |= dict(decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, foreach=foreach)
+        super().__init__(params, defaults | dict(capturable=capturable, differentiable=differentiable))
+
+    def _begin(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+        made = super()._begin(p, group)
+        return {"step": made.pop("step"), "mu_product": 1.0, **made}
+
+    def _number(self, state: dict[str, Any]) -> Any:
+        return state.get("step", 0) + 1, state.get("mu_product", 1.0)
+
+    def _advance(self, state: dict[str, Any], number: Any) -> None:
+        state["step"] = number[0]
+        state["mu_product"] = self._product
+
+    def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
+        step, product = number
+        lr, beta1, decay = group["lr"], group["betas"][0], group["momentum_decay"]
+        mu = beta1 * (1 - 0.5 * 0.96 ** (step * decay))
+        mu_next = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * decay))
+        self._product = product * mu
+        return dict(
+            _common(group),
+            correction=1 - group["betas"][1] ** step,
+            rate_now=lr * (1 - mu) / (1 - self._product),
+            rate_mean=lr * mu_next / (1 - self._product * mu_next),
+        )
+
+
+# -- RAdam ---------------------------------------------------------------------------------------
+def _radam(xp: Any, p: Any, g: Any, mean: Any, square: Any, **s: Any) -> Any:
+    p, g, mean, square = _moments(xp, p, g, mean, square, s)
+    change = mean / s["correction"] * s["rate"]
+    if s["scale"] is not None:
+        change = change * (s["scale"] / (xp.sqrt(square) + s["eps"]))
+    return p - change, mean, square
+
+
+class RAdam(_Moments):
+    """Adam that divides by the mean square only when enough gradients went into it, and corrects its variance.
+
+    Parameters
+    ----------
+    params, lr, betas, eps, weight_decay, decoupled_weight_decay, maximize, foreach, capturable, differentiable
+        As for `Adam`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimiser = lg.optim.RAdam([x], lr=0.25)
+    >>> (x * x).sum().backward()
+    >>> optimiser.step()
+    >>> (x.abs() < lg.tensor([1.0, 2.0])).tolist()
+    [True, True]
+    """
+
+    _rule = Step("radam_step", _radam)
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check("epsilon value", eps, eps >= 0)
+        check_betas(betas)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check_ways("RAdam", foreach, capturable, differentiable)
+        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach)
+        defaults |= dict(capturable=capturable, decoupled_weight_decay=decoupled_weight_decay)
+        super().__init__(params, defaults | dict(differentiable=differentiable))
+
+    def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
+        beta1, beta2 = group["betas"]
+        correction2 = 1 - beta2**number
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * number * beta2**number / correction2
+        scale = None
+        if length > 5:
+            variance = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+            scale = math.sqrt(correction2) * math.sqrt(variance)
+        return dict(_common(group), rate=group["lr"], correction=1 - beta1**number, scale=scale)
+
+
+# -- Adamax --------------------------------------------------------------------------------------
+def _adamax(xp: Any, p: Any, g: Any, mean: Any, norm: Any, **s: Any) -> Any:
+    g = -g if s["maximize"] else g
+    g = g + s["decay"] * p if s["decay"] else g
+    mean = mean + (g - mean) * s["change1"]
+    norm = xp.maximum(norm * s["beta2"], xp.abs(g) + s["eps"])
+    return p - s["rate"] * (mean / norm), mean, norm
+
+
+class Adamax(Elementwise):
+    """Adam with a running maximum of the gradients' sizes in place of the mean square.
+
+    Parameters
+    ----------
+    params, lr, betas, eps, weight_decay, maximize, foreach, capturable, differentiable
+        As for `Adam`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimiser = lg.optim.Adamax([x], lr=0.5)
+    >>> (x * x).sum().backward()
+    >>> optimiser.step()
+    >>> x.tolist()
+    [0.5, -1.5]
+    """
+
+    _rule = Step("adamax_step", _adamax)
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check("epsilon value", eps, eps >= 0)
+        check_betas(betas)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check_ways("Adamax", foreach, capturable, differentiable)
+        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, maximize=maximize)
+        super().__init__(params, defaults | dict(differentiable=differentiable, capturable=capturable))
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg", "exp_inf")
+
+    def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
+        beta1, beta2 = group["betas"]
+        return dict(
+            rate=group["lr"] / (1 - beta1**number),
+            decay=float(group["weight_decay"]),
+            change1=1 - beta1,
+            beta2=beta2,
+            eps=float(group["eps"]),
+            maximize=group["maximize"],
+        )
