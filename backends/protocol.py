@@ -67,6 +67,7 @@ class Backend:
     array_types: tuple[type, ...]
     library: Any  # an Array API namespace
     rank: ClassVar[int] = 0  # raw arrays; levels stand above
+    mixes: ClassVar[bool] = False  # computes with arrays of another back end of its device, too
     unwritable: ClassVar[str] = "an expanded view, or a read-only array; clone it first"  # why memory may be so
     quiet: Callable[[], AbstractContextManager[Any]] | None = None  # silences floating-point warnings
 

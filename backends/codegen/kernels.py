@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from lucidgrad.core.primitive import Primitive, Recipe
 
 from .expression import Node, Untraceable
+from .languages import CUDA, Language
 from .printing import arguments_of, statements
 from .tracing import Trace, Value, trace_forward, trace_pull
 
@@ -28,7 +29,9 @@ class Kernel(NamedTuple):
         return len(self.lines) - len(self.results)
 
 
-def kernel_of(trace: Trace, results: Sequence[Node], name: str, shapes: Collection[int] = ()) -> Kernel:
+def kernel_of(
+    trace: Trace, results: Sequence[Node], name: str, shapes: Collection[int] = (), language: Language = CUDA
+) -> Kernel:
     """The kernel that computes results; ``shapes`` are arguments it takes even if only for their shape."""
     used = arguments_of(results)
     arrays: list[tuple[Any, str]] = []
@@ -45,8 +48,8 @@ def kernel_of(trace: Trace, results: Sequence[Node], name: str, shapes: Collecti
             arrays.append((node.dtype, f"a{len(arrays)}"))
             takes.append(place)
             half = node.dtype.name == "float16"
-            names[node] = f"static_cast<float>({arrays[-1][1]})" if half else arrays[-1][1]
-    lines, words = statements(results, names)
+            names[node] = language.convert("float", arrays[-1][1]) if half else arrays[-1][1]
+    lines, words = statements(results, names, language)
     outputs = tuple((node.dtype, f"r{k}") for k, node in enumerate(results))
     lines += [f"r{k} = {word};" for k, word in enumerate(words)]
     return Kernel(
@@ -72,12 +75,18 @@ def _traced_as(value: Any, array_type: type, by_value: bool) -> Any:
 
 
 def forward_kernel(
-    primitive: Primitive, array_type: type, xs: Sequence[Any], keywords: dict[str, Any], by_value: bool = False
+    primitive: Primitive,
+    array_type: type,
+    xs: Sequence[Any],
+    keywords: dict[str, Any],
+    by_value: bool = False,
+    language: Language = CUDA,
 ) -> Kernel:
     """The kernel of a primitive's program, for arguments like these; ``by_value``: numbers are constants of it."""
     trace = trace_forward(primitive, [_traced_as(x, array_type, by_value) for x in xs], keywords)
     arrays = [i for i, x in enumerate(xs) if type(x) is array_type]
-    return kernel_of(trace, [node for node in trace.results if node is not None], f"lg_{primitive.name}", arrays)
+    results = [node for node in trace.results if node is not None]
+    return kernel_of(trace, results, f"lg_{primitive.name}", arrays, language)
 
 
 class Pulled(NamedTuple):
@@ -98,6 +107,7 @@ def pull_kernel(
     saved: Sequence[Any],
     into: Sequence[Any] | None = None,
     by_value: bool = False,
+    language: Language = CUDA,
 ) -> Pulled:
     """The kernel of a recipe's rules; ``into`` has the dtype of each result, None where it stays as it is."""
     kinds = [
@@ -119,4 +129,4 @@ def pull_kernel(
                 made.append(node)
             results.append(made.index(node))
     name = f"lg_{recipe.primitive.name}_vjp"
-    return Pulled(kernel_of(trace, made, name, (0,)) if made else None, tuple(results))
+    return Pulled(kernel_of(trace, made, name, (0,), language) if made else None, tuple(results))

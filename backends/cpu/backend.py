@@ -10,8 +10,8 @@ import numpy as np
 from lucidgrad.backends.protocol import Backend
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.device import Device
-from lucidgrad.core.dispatch import complexes, floats
-from lucidgrad.core.primitive import Primitive
+from lucidgrad.core.dispatch import bound, complexes, floats
+from lucidgrad.core.primitive import Primitive, Recipe
 
 from . import kernels, sampling
 
@@ -24,7 +24,9 @@ dtypes.define(**{name: np.dtype(name) for name in _NAMES})
 floats.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind in "fc")
 complexes.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind == "c")
 _SCALARS = tuple({np.dtype(name).type for name in _NAMES})
+bound["Host"] = np.ndarray  # of large arrays of this type compiled operators ask for another kernel
 _HERE = Device("cpu")
+_LARGE = 1 << 18  # bytes from which fresh memory is dear
 _TYPED = (np.generic, array.array, bytearray, memoryview)  # data that has a dtype
 
 
@@ -43,6 +45,18 @@ class CPU(Backend):
     def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
         return kernels.COMPLEX.get(primitive.name, kernel) if dtype in complexes else kernel
 
+    def large(self, primitive: Primitive, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The function for large arrays, given the usual one."""
+        from .compiled import elementwise  # with all that writes and compiles loops
+
+        return elementwise.forward(primitive, kernel)
+
+    def pull(self, recipe: Recipe, goes: tuple[bool, ...]) -> Callable[..., Any] | None:
+        """All rules of a recipe in one loop over large arrays, if they can be."""
+        from .compiled import elementwise
+
+        return elementwise.pull(recipe, goes)
+
     def settle(self, y: Any) -> Any:
         return np.asarray(y) if isinstance(y, np.generic) else y
 
@@ -60,7 +74,11 @@ class CPU(Backend):
         return isinstance(value, (np.ndarray, np.generic))
 
     def copy(self, array: Any) -> Any:
-        return np.array(array, copy=True, order="K")
+        if array.nbytes < _LARGE:
+            return np.array(array, copy=True, order="K")
+        from .compiled import elementwise
+
+        return elementwise.copy(array)
 
     def asarray(self, value: Any, dtype: Any = None, where: Any = None, copy: bool | None = None) -> Any:
         if isinstance(value, np.ndarray):

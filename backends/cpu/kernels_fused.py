@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .compiled import rows as compiled
+
 #: Elements of a block of rows.
 BLOCK = 65536
 
@@ -68,6 +70,8 @@ def _softmax(y: Any, x: Any, axis: Any) -> None:
 
 
 def softmax(x: Any, *, axis: Any = -1) -> Any:
+    if (made := compiled.softmax(x, axis)) is not None:
+        return made
     return _run(_softmax, axis, _floats(x))
 
 
@@ -77,6 +81,8 @@ def _softmax_pull(y: Any, h: Any, s: Any, axis: Any) -> None:
 
 
 def softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
+    if (made := compiled.softmax_pull(h, s, axis)) is not None:
+        return made
     return _run(_softmax_pull, axis, h, s)
 
 
@@ -88,6 +94,8 @@ def _log_softmax(y: Any, x: Any, axis: Any) -> None:
 
 
 def log_softmax(x: Any, *, axis: Any = -1) -> Any:
+    if (made := compiled.log_softmax(x, axis)) is not None:
+        return made
     return _run(_log_softmax, axis, _floats(x))
 
 
@@ -98,6 +106,8 @@ def _log_softmax_pull(y: Any, h: Any, s: Any, axis: Any) -> None:
 
 
 def log_softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
+    if (made := compiled.log_softmax_pull(h, s, axis)) is not None:
+        return made
     return _run(_log_softmax_pull, axis, h, s)
 
 
@@ -108,6 +118,8 @@ def _logsumexp_pull(y: Any, h: Any, s: Any, x: Any, axis: Any) -> None:
 
 
 def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if (made := compiled.logsumexp_pull(h, s, x, axis)) is not None:
+        return made
     return _run(_logsumexp_pull, axis, h, s, x)
 
 
@@ -127,13 +139,18 @@ def _scaled_distance(y: Any, h: Any, x: Any, axis: Any) -> None:
     y *= h
 
 
+def _distances(h: Any, x: Any, axis: Any) -> Any:
+    made = compiled.scaled_distance(h, x, axis)
+    return _run(_scaled_distance, axis, h, x) if made is None else made
+
+
 def var_pull(h: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    return _run(_scaled_distance, axis, h * 2 / _freedom(x, axis, correction), x)
+    return _distances(h * 2 / _freedom(x, axis, correction), x, axis)
 
 
 def std_pull(h: Any, s: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     h = np.where(s == 0, 0, h) / np.where(s == 0, 1, s)
-    return _run(_scaled_distance, axis, h / _freedom(x, axis, correction), x)
+    return _distances(h / _freedom(x, axis, correction), x, axis)
 
 
 # -- cross-entropy -------------------------------------------------------------------------------
@@ -156,6 +173,8 @@ def _as_rows(x: Any, i: Any, axis: int, ignore_index: int) -> tuple[Any, Any, An
 
 
 def cross_entropy_rows(x: Any, i: Any, *, axis: int = -1, ignore_index: int = -100) -> Any:
+    if (made := compiled.cross_entropy_rows(x, i, axis, ignore_index)) is not None:
+        return made
     rows, flat, used = _as_rows(_floats(x), i, axis, ignore_index)
     y = np.empty(flat.size, rows.dtype)
     step = max(1, BLOCK // max(rows.shape[1], 1))
@@ -172,6 +191,8 @@ def cross_entropy_rows(x: Any, i: Any, *, axis: int = -1, ignore_index: int = -1
 
 
 def cross_entropy_pull(x: Any, i: Any, h: Any, *, axis: int = -1, ignore_index: int = -100) -> Any:
+    if (made := compiled.cross_entropy_pull(x, i, h, axis, ignore_index)) is not None:
+        return made
     rows, flat, used = _as_rows(x, i, axis, ignore_index)
     h = h.reshape(-1, 1) if used is None else np.where(used, h.reshape(-1), 0).reshape(-1, 1)
     y = np.empty(rows.shape, x.dtype)
@@ -199,6 +220,8 @@ def _standardise(y: Any, x: Any, axis: Any, eps: float, centre: bool) -> Any:
 
 
 def standardise(x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
+    if (made := compiled.layer_norm(x, None, None, axis, eps, centre)) is not None:
+        return made
     return _run(_standardise, axis, _floats(x), eps=eps, centre=centre)
 
 
@@ -217,6 +240,8 @@ def _pull_standard(y: Any, h: Any, s: Any, r: Any, axis: Any, centre: bool) -> N
 
 
 def standardise_pull(h: Any, x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
+    if (made := compiled.standardise_pull(h, x, axis, eps, centre)) is not None:
+        return made
     return _run(_standardise_pull, axis, h, x, eps=eps, centre=centre)
 
 
@@ -231,10 +256,14 @@ def _layer_norm(y: Any, x: Any, axis: Any, w: Any, b: Any, eps: float, centre: b
 
 def layer_norm(x: Any, w: Any, b: Any = None, *, axes: int = 1, eps: float = 1e-5, centre: bool = True) -> Any:
     axis = tuple(range(x.ndim - axes, x.ndim))
+    if (made := compiled.layer_norm(x, w, b, axis, eps, centre)) is not None:
+        return made
     return _run(_layer_norm, axis, x, w=w, b=b, eps=eps, centre=centre)
 
 
 def layer_norm_pull(h: Any, x: Any, w: Any, *, axes: int = 1, eps: float = 1e-5, centre: bool = True) -> Any:
+    if (made := compiled.layer_norm_pull(h, x, w, axes, eps, centre)) is not None:
+        return made
     whole, shape = x.shape, x.shape[x.ndim - axes :]
     n = math.prod(shape)
     h, x = (r.reshape(math.prod(whole[: len(whole) - axes]), n) for r in (h, x))
@@ -261,6 +290,8 @@ def _over_channels(x: Any) -> Any:
 
 
 def batch_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5) -> Any:
+    if (made := compiled.batch_norm(x, w, b, eps)) is not None:
+        return made
     flat = _channels(x)
     n = flat.shape[0] * flat.shape[2]
     mean = _over_channels(flat) / n
@@ -272,6 +303,8 @@ def batch_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5) -> Any:
 
 
 def batch_norm_pull(h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float = 1e-5) -> Any:
+    if (made := compiled.batch_norm_pull(h, x, w, m, v, eps)) is not None:
+        return made
     shape, (h, x) = x.shape, (_channels(h), _channels(x))
     n = x.shape[0] * x.shape[2] or 1
     d = x - (_over_channels(x) / n)[:, None]

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from .compiled import rows as compiled
+
 
 def _axes(axis: Any) -> Any:
     return tuple(axis) if type(axis) is list else axis
 
 
 def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
+    if x.size >= compiled.WORTH_SUM and dtype is None and (made := compiled.sums(x, axis, keepdims)) is not None:
+        return made
     return np.add.reduce(x, axis=_axes(axis), dtype=dtype, keepdims=keepdims)
 
 
@@ -40,15 +44,23 @@ def _count(x: Any, axis: Any) -> int:
 
 def mean(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     axis, wide = _axes(axis), _wide(x)
+    if x.size >= compiled.WORTH_SUM and (made := compiled.sums(x, axis, keepdims)) is not None:
+        made /= _count(x, axis)
+        return made
     y = np.add.reduce(x, axis=axis, dtype=wide, keepdims=keepdims) / _count(x, axis)
     return y.astype(x.dtype) if wide is np.float32 else y
 
 
-def _variance(x: Any, axis: Any, correction: float, keepdims: Any) -> Any:
+def _variance(x: Any, axis: Any, correction: float, keepdims: Any, rooted: bool = False) -> Any:
+    if x.size >= compiled.WORTH_SUM:
+        made = compiled.variances(x, axis, _count(x, axis) - correction, keepdims, rooted)
+        if made is not None:
+            return made
     d = np.subtract(x, np.add.reduce(x, axis=axis, dtype=_wide(x), keepdims=True) / _count(x, axis))
     d = d.real * d.real + d.imag * d.imag if d.dtype.kind == "c" else d * d
     left = _count(x, axis) - correction
-    return np.add.reduce(d, axis=axis, keepdims=keepdims) / (left if left > 0 else 0)
+    y = np.add.reduce(d, axis=axis, keepdims=keepdims) / (left if left > 0 else 0)
+    return np.sqrt(y) if rooted else y
 
 
 def var(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False) -> Any:
@@ -57,7 +69,7 @@ def var(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: Any = Fa
 
 
 def std(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False) -> Any:
-    y = np.sqrt(_variance(x, _axes(axis), correction, keepdims))
+    y = _variance(x, _axes(axis), correction, keepdims, rooted=True)
     return y.astype(x.dtype) if x.dtype == np.float16 else y
 
 
@@ -73,6 +85,8 @@ def _below_top(x: Any, axis: Any) -> tuple[Any, Any]:
 
 
 def logsumexp(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
+    if (made := compiled.logsumexp(x, axis, keepdims)) is not None:
+        return made
     axis, x, top = _axes(axis), _floats(x), None
     if x.size:
         x, top = _below_top(x, axis)

@@ -9,6 +9,8 @@ from numpy.exceptions import AxisError
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
+from .compiled import puts
+
 
 def _refuse(name: str, error: Exception, **given: Any) -> NoReturn:
     """Raise NumPy's error with the function's name before it."""
@@ -228,6 +230,8 @@ def _put_rows(name: str, g: Any, i: Any, size: int) -> Any:
     """Zeros of ``size`` rows, to which the rows of g are added at the places i, in their order."""
     n, m = g.shape
     i = _in_bounds(name, i, size)
+    if (made := puts.put_rows(g, i, size)) is not None:
+        return made
     if m == 1:
         y = np.zeros(size, g.dtype)
         np.add.at(y, i, g.reshape(-1))
@@ -344,10 +348,9 @@ def put_along_axis_add(g: Any, i: Any, axis: int, size: int) -> Any:
             _refuse("put_along_axis_add", error)
         return y
     if not shared and i.shape == shape:
-        y = np.zeros((*shape[:axis], size, *shape[axis + 1 :]), g.dtype)
+        wide = (*shape[:axis], size, *shape[axis + 1 :])
         at = _flat_along("put_along_axis_add", i, axis, size).reshape(-1)
-        np.add.at(y.reshape(-1), at, g.reshape(-1))
-        return y
+        return _put_rows("put_along_axis_add", g.reshape(-1, 1), at, _size(wide)).reshape(wide)
     own, order = _order(i, axis, shared)
     sizes, rest, m = tuple(shape[d] for d in own), tuple(shape[d] for d in shared), shape[axis]
     count = _size(sizes)

@@ -13,6 +13,8 @@ import numpy as np
 
 from lucidgrad.extents import Sizes, check_channels, out_sizes
 
+from .compiled import pools, windows as direct
+
 #: Bytes of columns that are made at a time.
 CHUNK = 1 << 21
 
@@ -134,6 +136,9 @@ def convolution(x: Any, w: Any, *, stride: Sizes, padding: Sizes, dilation: Size
     check_channels(x.shape, w.shape, groups)
     out = out_sizes("convolution", x.shape[2:], window, stride, padding, dilation)
     dtype = np.result_type(x, w)
+    made = direct.convolution(x, w, out, stride, padding, dilation, groups)
+    if made is not None:
+        return made
     rows = w.reshape(groups, o // groups, -1) if w.size else w.reshape(groups, o // groups, 0)
     if _pointwise(window, stride, padding):
         return np.matmul(rows, _grouped(x, groups)).reshape(x.shape[0], o, *out)
@@ -155,6 +160,9 @@ def convolution_input(
 ) -> Any:
     window, out, n = w.shape[2:], h.shape[2:], h.shape[0]
     c, dtype = w.shape[1] * groups, np.result_type(h, w)
+    made = direct.convolution_input(h, w, sizes, stride, padding, dilation, groups)
+    if made is not None:
+        return made
     rows = w.reshape(groups, w.shape[0] // groups, math.prod(w.shape[1:])).transpose(0, 2, 1)
     if _pointwise(window, stride, padding) and tuple(out) == tuple(sizes):
         return np.matmul(rows, _grouped(h, groups)).reshape(n, c, *sizes)
@@ -173,6 +181,9 @@ def convolution_weight(
     x: Any, h: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int = 1
 ) -> Any:
     c, o, out = x.shape[1], h.shape[1], h.shape[2:]
+    made = direct.convolution_weight(x, h, window, stride, padding, dilation, groups)
+    if made is not None:
+        return made
     shape, dtype = (o, c // groups, *window), np.result_type(x, h)
     plan = _Plan(x.shape, shape, out, groups, dtype.itemsize)
     y = np.zeros((groups, plan.outputs, plan.rows), dtype)
@@ -194,6 +205,9 @@ def _reach(out: Sizes, window: Sizes, stride: Sizes, dilation: Sizes, sizes: Siz
 def max_pool(x: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool = False) -> Any:
     lead, sizes = x.shape[: x.ndim - len(window)], x.shape[x.ndim - len(window) :]
     out = out_sizes("max_pool", sizes, window, stride, padding, dilation, ceil_mode)
+    made = pools.max_pool(x, out, window, stride, padding, dilation)
+    if made is not None:
+        return made
     wide = _padded(x, padding, _reach(out, window, stride, dilation, sizes, padding), -np.inf)
     parts = list(_offsets(window, out, stride, dilation))
     y = np.array(wide[parts[0][2]])
@@ -221,6 +235,9 @@ def _places(sizes: Sizes, out: Sizes, window: Sizes, stride: Sizes, padding: Siz
 
 
 def pool_put(h: Any, i: Any, *, sizes: Sizes, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    made = pools.pool_put(h, i, sizes)
+    if made is not None:
+        return made
     n, count = len(sizes), math.prod(sizes)
     lead = h.shape[: h.ndim - n]
     planes = math.prod(lead)
@@ -258,6 +275,9 @@ def avg_pool(
 ) -> Any:
     ones, sizes = (1,) * len(window), x.shape[x.ndim - len(window) :]
     out = out_sizes("avg_pool", sizes, window, stride, padding, ones, ceil_mode)
+    made = pools.avg_pool(x, out, window, stride, padding, include, divisor)
+    if made is not None:
+        return made
     wide = _padded(x, padding, _reach(out, window, stride, ones, sizes, padding))
     parts = _offsets(window, out, stride, ones)
     y = np.array(wide[next(parts)[2]])
@@ -277,6 +297,9 @@ def avg_pool_put(
     include: bool = True,
     divisor: float | None = None,
 ) -> Any:
+    made = pools.avg_pool_put(h, sizes, window, stride, padding, include, divisor)
+    if made is not None:
+        return made
     n, ones = len(window), (1,) * len(window)
     lead, out = h.shape[: h.ndim - n], h.shape[h.ndim - n :]
     h = h / (divisor or _shares(sizes, out, window, stride, padding, include, h.dtype))

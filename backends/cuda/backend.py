@@ -16,7 +16,7 @@ from lucidgrad.core.primitive import Primitive, registry
 
 from . import generated, kernels, memory, sampling, streams
 from .driver import index_of
-from .library import COMPLEX, LIBRARY, signed
+from .library import COMPLEX, LIBRARY, computed_with, signed
 
 _HERE = nullcontext()
 _NUMBERS = (bool, int, float, complex, np.generic)
@@ -104,7 +104,7 @@ class CUDA(Backend):
 
     def cast(self, array: Any, dtype: Any) -> Any:
         with self.at(array):
-            return array.astype(dtype, copy=False)
+            return array.astype(computed_with(dtype), copy=False)
 
     # -- memory
     def storage(self, array: Any) -> Any:
@@ -133,13 +133,14 @@ class CUDA(Backend):
     # -- making arrays
     def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
         with self.on(where):
-            return cupy.zeros(shape, dtype)
+            return cupy.zeros(shape, computed_with(dtype))
 
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
         with self.on(where):
-            return cupy.full(shape, signed(value), dtype)
+            return cupy.full(shape, signed(value), computed_with(dtype))
 
     def create(self, name: str, where: Any, *args: Any, dtype: Any, **options: Any) -> Any:
+        computed_with(dtype)
         with self.on(where):
             if name == "linspace":  # CuPy's differs in the last digit, and knows no complex numbers
                 return cupy.asarray(np.linspace(*args, dtype=dtype, **options))
@@ -175,7 +176,9 @@ class CUDA(Backend):
 
     # -- from and to the host, and from device to device
     def from_numpy(self, array: Any, where: Any) -> Any:
-        return memory.to_device(np.asarray(array), self._number(where))
+        array = np.asarray(array)
+        computed_with(array.dtype)
+        return memory.to_device(array, self._number(where))
 
     def to_numpy(self, array: Any) -> Any:
         return memory.to_host(array)
@@ -186,7 +189,9 @@ class CUDA(Backend):
     def receive(self, array: Any, source: Backend, where: Any, non_blocking: bool) -> Any:
         if source is self:
             return memory.to_other(array, self._number(where))
-        return memory.to_device(np.asarray(source.to_numpy(array)), self._number(where), non_blocking)
+        host = np.asarray(source.to_numpy(array))
+        computed_with(host.dtype)
+        return memory.to_device(host, self._number(where), non_blocking)
 
     def _number(self, where: Any) -> int:
         return get_device_id() if where is None else int(self.locate(Device(where)).index)  # type: ignore[arg-type]
@@ -210,6 +215,7 @@ class CUDA(Backend):
         return sampling.Source(seed, self._number(where))
 
     def draw(self, source: Any, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
+        computed_with(dtype)
         with self.on(self._devices[source.device]):
             return sampling.draw(source, how, shape, dtype, *args)
 

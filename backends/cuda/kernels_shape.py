@@ -10,7 +10,7 @@ from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
 from . import generated
-from .library import LIBRARY
+from .library import LIBRARY, computed_with
 
 
 def _tuple(value: Any) -> Any:
@@ -92,7 +92,7 @@ def put_add(g: Any, /, *, key: Any, shape: Any) -> Any:
 
 # -- elements ------------------------------------------------------------------------------------
 def astype(x: Any, /, dtype: Any, *, copy: bool = True) -> Any:
-    return x.astype(dtype, copy=copy)
+    return x.astype(computed_with(dtype), copy=copy)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -141,8 +141,15 @@ def _shift(side: str) -> Callable[..., Any]:
     return shift
 
 
+def computed_with(dtype: Any) -> Any:
+    """A dtype, if this back end computes with it: beside CuPy's bfloat16 a Python float is a float32."""
+    if str(dtype) == "bfloat16":
+        raise TypeError("given bfloat16, which is not computed with on CUDA; use float16, or the CPU")
+    return dtype
+
+
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    return x.astype(dtype, copy=copy)
+    return x.astype(computed_with(dtype), copy=copy)
 
 
 def _completed(name: str, where: str, value: str) -> Any:

@@ -1,0 +1,132 @@
+"""How the two languages that kernels are written in spell types, casts, constants and functions.
+
+CUDA's C++ has templates, overloaded functions and complex numbers. Plain C, for loops on the CPU, has floats only.
+"""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from .expression import Node, Untraceable
+from .functions import FUNCTIONS
+
+__all__ = ["CUDA", "PLAIN_C", "Language"]
+
+_REAL = {"float16": "float", "float32": "float", "float64": "double", "complex64": "float", "complex128": "double"}
+_TYPES = {
+    "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
+    "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
+    **_REAL, "complex64": "complex<float>", "complex128": "complex<double>",
+}  # fmt: skip
+_WEAK = {int: "long long", float: "double", complex: "complex<double>", bool: "bool"}
+
+
+def _kind(dtype: Any) -> str:
+    return {int: "i", float: "f"}[dtype] if isinstance(dtype, type) else dtype.kind
+
+
+class Language:
+    """CUDA's C++."""
+
+    def type(self, dtype: Any) -> str:
+        """The type that a dtype is computed in."""
+        return _WEAK[dtype] if isinstance(dtype, type) else _TYPES[np.dtype(dtype).name]
+
+    def convert(self, target: str, word: str) -> str:
+        """A real value as one of another type."""
+        return f"static_cast<{target}>({word})"
+
+    def spell(self, node: Node, args: list[str]) -> str:
+        """The expression of an operation."""
+        if node.op == "cast":
+            return self._cast(args[0], node.args[0].dtype, node.dtype)
+        if node.op == "where":
+            return f"{args[0]} ? {args[1]} : {args[2]}"
+        if node.op in ("real", "imag"):
+            return f"{args[0]}.{node.op}()"
+        first = node.args[0].dtype
+        kind = _kind(first)
+        real = "double" if first is float else _REAL.get(getattr(first, "name", ""), "")
+        text = self.function(node.op, kind, real).format(*args, T=real, C=f"complex<{real}>")
+        return self.convert(self.type(node.dtype), text) if kind in "iu" else text
+
+    def function(self, op: str, kind: str, real: str) -> str:
+        """The pattern of a function of arguments of a kind."""
+        text = FUNCTIONS[op].spelling(kind)
+        assert text is not None  # or the node would not have been made
+        return text
+
+    def _cast(self, word: str, old: Any, new: Any) -> str:
+        source = self.type(old)
+        if not isinstance(new, type) and new.kind == "b":
+            return f"({word} != {source}(0))" if "complex" in source else f"({word} != 0)"
+        target = self.type(new)
+        if target == source:
+            return word
+        if target.startswith("complex") and not source.startswith("complex"):
+            return f"{target}(static_cast<{target[8:-1]}>({word}))"
+        return f"{target}({word})" if target.startswith("complex") else self.convert(target, word)
+
+    def constant(self, value: Any, dtype: Any) -> str:
+        """A number that is written out."""
+        target = self.type(dtype)
+        if target.startswith("complex"):
+            value = complex(value)
+            part = target[8:-1]
+            return f"{target}({self._real(value.real, part)}, {self._real(value.imag, part)})"
+        if target == "bool":
+            return "true" if value else "false"
+        if target in ("float", "double"):
+            return self._real(float(value), target)
+        return self.convert(target, f"{int(value)}{'ull' if int(value) >= 2**63 else 'll'}")
+
+    def _real(self, value: float, target: str) -> str:
+        """The double that Python has, rounded by a cast, as NumPy does it."""
+        if math.isnan(value):
+            return self.convert(target, "LG_NAN")
+        if math.isinf(value):
+            return self.convert(target, f"{'-' if value < 0 else ''}LG_INFINITY")
+        text = f"{value!r}"
+        return text if target == "double" else self.convert(target, text)
+
+
+class PlainC(Language):
+    """C for loops over floats and truth values: functions that a compiler can turn into SIMD instructions."""
+
+    _OWN = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "sqrt", "copysign", "nextafter", "fmod"})
+    _OWN |= {"tgamma", "lgamma"}  # the compiler knows how they are declared
+    _OTHER = {  # noqa: RUF012
+        "reciprocal": "(({T})1 / {0})",
+        "isfinite": "({0} - {0} == 0)",
+        "isinf": "({0} - {0} != 0 && {0} == {0})",
+        "signbit": "(__builtin_signbit({0}) != 0)",
+    }
+
+    def type(self, dtype: Any) -> str:
+        target = super().type(dtype)
+        if not isinstance(dtype, type) and np.dtype(dtype).name not in ("bool", "float32", "float64"):
+            raise Untraceable(f"{np.dtype(dtype)} in a loop of floats")
+        return target
+
+    def convert(self, target: str, word: str) -> str:
+        return f"({target})({word})"
+
+    def function(self, op: str, kind: str, real: str) -> str:
+        text = super().function(op, kind, real)
+        if kind != "f":
+            if kind not in "bi" or re.match(r"\w+\(", text):
+                raise Untraceable(f"{op} of something else than floats")
+            return text
+        if op in self._OTHER:
+            return self._OTHER[op]
+        call = re.match(r"(\w+)\(", text)
+        if call is None:
+            return text
+        name = f"__builtin_{call[1]}" if call[1] in self._OWN else call[1]
+        return f"{name}{'f' if real == 'float' else ''}{text[call.end() - 1 :]}"
+
+
+CUDA = Language()
+PLAIN_C = PlainC()

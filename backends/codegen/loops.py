@@ -1,0 +1,120 @@
+"""Kernels as loops in C, for arrays in host memory: SIMD inside, threads outside.
+
+A loop's innermost axis has stride one or zero in every array. Arrays come as Python objects, of which the loop reads
+the address of the data: asking an array for that in Python takes longer than a call.
+"""
+
+from collections.abc import Sequence
+
+from .kernels import Kernel
+from .languages import PLAIN_C
+
+__all__ = ["BLOCK", "LOOP_FUNCTIONS", "loop_source"]
+
+#: Elements of a loop without outer axes that are computed together: where a block ends does not depend on threads.
+BLOCK = 4096
+#: Elements that a thread takes at a time, about.
+PORTION = 32768
+
+#: What C lacks, or has with other special values than NumPy, for both kinds of floats.
+LOOP_FUNCTIONS = r"""
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define LG_FUNCTIONS(T, F) \
+static inline T lg_maximum##F(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; } \
+static inline T lg_minimum##F(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; } \
+static inline T lg_sign##F(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? (T)0 : x; } \
+static inline T lg_remainder##F(T a, T b) { \
+    const T rest = __builtin_fmod##F(a, b); \
+    if (rest == 0) return __builtin_copysign##F((T)0, b); \
+    return (rest < 0) != (b < 0) && rest == rest ? rest + b : rest; \
+} \
+static inline T lg_floor_quotient##F(T a, T b) { \
+    const T plain = a / b; \
+    if (b == 0) return plain; \
+    const T rest = __builtin_fmod##F(a, b); \
+    T whole = (a - rest) / b; \
+    if (rest != 0 && (rest < 0) != (b < 0)) whole -= (T)1; \
+    if (whole == 0) return __builtin_copysign##F((T)0, plain); \
+    const T low = __builtin_floor##F(whole); \
+    return whole - low > (T)0.5 ? low + (T)1 : low; \
+} \
+static inline T lg_floor_divide##F(T a, T b) { \
+    return __builtin_isinf(a) || __builtin_isinf(b) ? __builtin_floor##F(a / b) : lg_floor_quotient##F(a, b); \
+} \
+static inline T lg_logaddexp##F(T a, T b) { \
+    const T apart = a - b, top = apart > 0 ? a : b; \
+    const T sum = top + log1p##F(exp##F(-__builtin_fabs##F(apart))); \
+    return a == b ? a + (T)0.693147180559945309417232121458176568 : apart != apart ? apart : sum; \
+}
+LG_FUNCTIONS(float, f)
+LG_FUNCTIONS(double, )
+"""
+
+
+def loop_source(loops: Sequence[tuple[str, Kernel, Sequence[bool]]], offset: int) -> str:
+    """A C file of kernels, each with a name, and of each array whether the innermost axis moves it.
+
+    ``offset`` is where an array object keeps the address of its data. A kernel has two functions: ``<name>_flat`` for
+    arrays without gaps, ``(parallel, threads, n, results, arrays, numbers)``, and ``<name>_rows`` with two outer axes,
+    ``(parallel, threads, outer, middle, n, results, arrays and their two strides, numbers)``; ``parallel`` shares loops
+    among threads.
+    """
+    head = [
+        '#include "parallel.h"',
+        '#include "vector_math.h"',
+        LOOP_FUNCTIONS,
+        f"#define DATA(o) (*(void **)((char *)(o) + {offset}))",
+    ]
+    return "\n".join([*head, *(line for loop in loops for line in _functions(*loop))]) + "\n"
+
+
+def _functions(name: str, kernel: Kernel, varies: Sequence[bool]) -> list[str]:
+    types = [PLAIN_C.type(dtype) for dtype, _ in kernel.arrays]
+    made = [PLAIN_C.type(dtype) for dtype, _ in kernel.results]
+    numbers = [(PLAIN_C.type(dtype), word) for dtype, word in kernel.numbers]
+    inputs, outputs = range(len(types)), range(len(made))
+    words = [word for _, word in kernel.arrays]
+    tail = "".join(f", const {kind} {word}" for kind, word in numbers)
+
+    part = [f"static void {name}_part(const long n{''.join(f', {t} *restrict y{k}' for k, t in enumerate(made))}"]
+    part[0] += "".join(f", const {t} *restrict x{k}" for k, t in enumerate(types)) + f"{tail}) {{"
+    part += [f"    const {types[k]} {words[k]} = *x{k};" for k in inputs if not varies[k]]
+    part += ["    #pragma omp simd", "    for (long i = 0; i < n; i++) {"]
+    part += [f"        const {types[k]} {words[k]} = x{k}[i];" for k in inputs if varies[k]]
+    part += [f"        {t} r{k};" for k, t in enumerate(made)]
+    part += [f"        {line}" for line in kernel.lines]
+    part += [f"        y{k}[i] = r{k};" for k in outputs]
+    part += ["    }", "}"]
+
+    fields = [*(f"{t} *y{k};" for k, t in enumerate(made)), *(f"const {t} *x{k};" for k, t in enumerate(types))]
+    fields += [*(f"long far{k}, near{k};" for k in inputs), *(f"{kind} {word};" for kind, word in numbers)]
+    task = [f"typedef struct {{ long n, middle; {' '.join(fields)} }} {name}_task;"]
+    numbers_of = "".join(f", t->{word}" for _, word in numbers)
+    fill = [f"    {name}_task t;", "    t.n = n;"]
+    fill += [f"    t.y{k} = DATA(o{k});" for k in outputs] + [f"    t.x{k} = DATA(p{k});" for k in inputs]
+    fill += [f"    t.{word} = {word};" for _, word in numbers]
+    given = "lg_parallel_for parallel, int threads"
+    results = "".join(f", void *o{k}" for k in outputs)
+
+    places = "".join(f", t->y{k} + at" for k in outputs)
+    places += "".join(f", t->x{k} + at" if varies[k] else f", t->x{k}" for k in inputs)
+    flat = [f"static void {name}_blocks(void *task, long begin, long end) {{", f"    const {name}_task *t = task;"]
+    flat += [f"    for (long at = begin * {BLOCK}; at < end * {BLOCK} && at < t->n; at += {BLOCK})"]
+    flat += [f"        {name}_part(t->n - at < {BLOCK} ? t->n - at : {BLOCK}{places}{numbers_of});", "}"]
+    flat += [f"EXPORT void {name}_flat({given}, long n{results}{''.join(f', void *p{k}' for k in inputs)}{tail}) {{"]
+    flat += [*fill, f"    parallel({name}_blocks, &t, (n + {BLOCK - 1}) / {BLOCK}, {PORTION // BLOCK}, threads);", "}"]
+
+    places = "".join(f", t->y{k} + row * t->n" for k in outputs)
+    places += "".join(f", t->x{k} + i * t->far{k} + j * t->near{k}" for k in inputs)
+    rows = [f"static void {name}_lines(void *task, long begin, long end) {{", f"    const {name}_task *t = task;"]
+    rows += ["    for (long row = begin; row < end; row++) {"]
+    rows += ["        const long i = row / t->middle, j = row % t->middle;"]
+    rows += [f"        {name}_part(t->n{places}{numbers_of});", "    }", "}"]
+    strided = "".join(f", void *p{k}, long far{k}, long near{k}" for k in inputs)
+    rows += [f"EXPORT void {name}_rows({given}, long outer, long middle, long n{results}{strided}{tail}) {{", *fill]
+    rows += ["    t.middle = middle;", *(f"    t.far{k} = far{k};\n    t.near{k} = near{k};" for k in inputs)]
+    rows += [f"    const long portion = {PORTION} / n + 1;"]
+    rows += [f"    parallel({name}_lines, &t, outer * middle, portion, threads);", "}"]
+    return [*part, *task, *flat, *rows]

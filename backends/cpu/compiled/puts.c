@@ -1,0 +1,53 @@
+/* Rows added up at places: each unit of work does the places of one stretch, in the order of the rows, so that sums do
+ * not depend on the number of threads. */
+#ifndef REAL
+
+#include <stdint.h>
+#include <string.h>
+
+#include "vector_math.h"
+
+typedef int64_t I;
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define NAME(a) JOIN(a, SUFFIX)
+
+#define REAL float
+#define SUFFIX _f
+#include "puts.c"
+#undef REAL
+#undef SUFFIX
+#define REAL double
+#define SUFFIX _d
+#include "puts.c"
+
+#else
+
+/* y (size, m): zeros, plus g (n, m) at the rows i; those from unit * stretch up to the next unit's. */
+typedef struct { const REAL *g; const I *i; REAL *y; I n, m, size, stretch; } NAME(put_rows_task);
+
+EXPORT void NAME(put_rows)(const void *task, long begin, long end)
+{
+    const NAME(put_rows_task) *t = task;
+    const REAL *restrict g = t->g;
+    const I *restrict i = t->i;
+    const I first = begin * t->stretch, m = t->m, n = t->n;
+    const I last = end * t->stretch < t->size ? end * t->stretch : t->size;
+    REAL *restrict y = t->y;
+    if (first >= last) return;
+    memset(y + first * m, 0, (size_t)((last - first) * m) * sizeof(REAL));
+    if (m == 1) {
+        for (I k = 0; k < n; k++)
+            if (i[k] >= first && i[k] < last) y[i[k]] += g[k];
+        return;
+    }
+    for (I k = 0; k < n; k++) {
+        if (i[k] < first || i[k] >= last) continue;
+        const REAL *restrict from = g + k * m;
+        REAL *restrict to = y + i[k] * m;
+        for (I j = 0; j < m; j++) to[j] += from[j];
+    }
+}
+
+#endif

@@ -1,0 +1,305 @@
+/* Softmax, cross-entropy and sums of rows. Rows, columns or channels are units of work, never parts of a sum. */
+#ifndef REAL
+
+#include "rows.h"
+
+#define REAL float
+#define SUFFIX _f
+#define EXP expf
+#include "rows.c"
+#undef REAL
+#undef SUFFIX
+#undef EXP
+#define REAL double
+#define SUFFIX _d
+#define EXP exp
+#include "rows.c"
+
+#else
+
+#include "row_sums.h"
+
+/* The sum of exp(x - shift). */
+static inline double NAME(powers)(const REAL *x, I n, REAL shift)
+{
+    double all = 0;
+    for (I from = 0; from < n; from += PART) {
+        I to = from + PART < n ? from + PART : n;
+        REAL s = 0;
+#pragma omp simd reduction(+ : s)
+        for (I k = from; k < to; k++) s += EXP(x[k] - shift);
+        all += s;
+    }
+    return all;
+}
+
+/* The same, and the powers in y. */
+static inline double NAME(keep_powers)(REAL *y, const REAL *x, I n, REAL shift)
+{
+    double all = 0;
+    for (I from = 0; from < n; from += PART) {
+        I to = from + PART < n ? from + PART : n;
+        REAL s = 0;
+#pragma omp simd reduction(+ : s)
+        for (I k = from; k < to; k++) {
+            REAL e = EXP(x[k] - shift);
+            y[k] = e;
+            s += e;
+        }
+        all += s;
+    }
+    return all;
+}
+
+/* -- softmax ------------------------------------------------------------------------------------ */
+typedef struct { const REAL *x; REAL *y; I n; } NAME(softmax_task);
+
+EXPORT void NAME(softmax)(const void *task, long begin, long end)
+{
+    const NAME(softmax_task) *t = task;
+    const REAL *x = t->x;
+    REAL *y = t->y;
+    I n = t->n;
+    for (I row = begin; row < end; row++) {
+        const REAL *from = x + row * n;
+        REAL *to = y + row * n;
+        REAL rate = (REAL)(1 / NAME(keep_powers)(to, from, n, NAME(top)(from, n)));
+        for (I k = 0; k < n; k++) to[k] *= rate;
+    }
+}
+
+typedef struct { const REAL *h, *s; REAL *y; I n; } NAME(softmax_pull_task);
+
+EXPORT void NAME(softmax_pull)(const void *task, long begin, long end)
+{
+    const NAME(softmax_pull_task) *t = task;
+    const REAL *h = t->h, *s = t->s;
+    REAL *y = t->y;
+    I n = t->n;
+    for (I row = begin; row < end; row++) {
+        const REAL *a = h + row * n, *b = s + row * n;
+        REAL *to = y + row * n;
+        REAL inner = (REAL)NAME(dot)(a, b, n);
+        for (I k = 0; k < n; k++) to[k] = (a[k] - inner) * b[k];
+    }
+}
+
+typedef struct { const REAL *x; REAL *y; I n; } NAME(log_softmax_task);
+
+EXPORT void NAME(log_softmax)(const void *task, long begin, long end)
+{
+    const NAME(log_softmax_task) *t = task;
+    const REAL *x = t->x;
+    REAL *y = t->y;
+    I n = t->n;
+    for (I row = begin; row < end; row++) {
+        const REAL *from = x + row * n;
+        REAL *to = y + row * n;
+        REAL top = NAME(top)(from, n), size = (REAL)log(NAME(powers)(from, n, top));
+        for (I k = 0; k < n; k++) to[k] = from[k] - top - size;
+    }
+}
+
+typedef struct { const REAL *h, *s; REAL *y; I n; } NAME(log_softmax_pull_task);
+
+EXPORT void NAME(log_softmax_pull)(const void *task, long begin, long end)
+{
+    const NAME(log_softmax_pull_task) *t = task;
+    const REAL *h = t->h, *s = t->s;
+    REAL *y = t->y;
+    I n = t->n;
+    for (I row = begin; row < end; row++) {
+        const REAL *a = h + row * n, *b = s + row * n;
+        REAL *to = y + row * n;
+        REAL all = (REAL)NAME(total)(a, n);
+#pragma omp simd
+        for (I k = 0; k < n; k++) to[k] = a[k] - EXP(b[k]) * all;
+    }
+}
+
+typedef struct { const REAL *x; REAL *y; I n; } NAME(logsumexp_task);
+
+EXPORT void NAME(logsumexp)(const void *task, long begin, long end)
+{
+    const NAME(logsumexp_task) *t = task;
+    const REAL *x = t->x;
+    REAL *y = t->y;
+    I n = t->n;
+    for (I row = begin; row < end; row++) {
+        REAL top = NAME(finite)(NAME(top)(x + row * n, n));
+        y[row] = (REAL)(log(NAME(powers)(x + row * n, n, top)) + top);
+    }
+}
+
+typedef struct { const REAL *h, *s, *x; REAL *y; I n; } NAME(logsumexp_pull_task);
+
+EXPORT void NAME(logsumexp_pull)(const void *task, long begin, long end)
+{
+    const NAME(logsumexp_pull_task) *t = task;
+    const REAL *h = t->h, *s = t->s, *x = t->x;
+    REAL *y = t->y;
+    I n = t->n;
+    for (I row = begin; row < end; row++) {
+        const REAL *from = x + row * n;
+        REAL *to = y + row * n;
+        REAL scale = h[row], shift = s[row] == (REAL)-LG_INFINITY ? 0 : s[row];
+#pragma omp simd
+        for (I k = 0; k < n; k++) to[k] = EXP(from[k] - shift) * scale;
+    }
+}
+
+/* -- cross-entropy ------------------------------------------------------------------------------ */
+#ifndef CLASSES
+#define CLASSES
+/* The class of a row, 0 where it is ignored; -1 if there is no such class. */
+static inline I class_of(I given, I ignored, I n)
+{
+    if (given == ignored) return 0;
+    if (given < 0) given += n;
+    return given < 0 || given >= n ? -1 : given;
+}
+#endif
+
+typedef struct { const REAL *x; const I *i; REAL *y; I *wrong, n, ignored; } NAME(cross_entropy_rows_task);
+
+EXPORT void NAME(cross_entropy_rows)(const void *task, long begin, long end)
+{
+    const NAME(cross_entropy_rows_task) *t = task;
+    const REAL *x = t->x;
+    const I *i = t->i;
+    REAL *y = t->y;
+    I *wrong = t->wrong, n = t->n, ignored = t->ignored;
+    for (I row = begin; row < end; row++) {
+        const REAL *from = x + row * n;
+        I target = class_of(i[row], ignored, n);
+        if (target < 0) *wrong = 1;
+        if (target < 0 || i[row] == ignored) {
+            y[row] = 0;
+            continue;
+        }
+        REAL top = NAME(finite)(NAME(top)(from, n));
+        y[row] = (REAL)(log(NAME(powers)(from, n, top)) + top - from[target]);
+    }
+}
+
+typedef struct {
+    const REAL *x;
+    const I *i;
+    const REAL *h;
+    REAL *y;
+    I *wrong, n, ignored;
+} NAME(cross_entropy_pull_task);
+
+EXPORT void NAME(cross_entropy_pull)(const void *task, long begin, long end)
+{
+    const NAME(cross_entropy_pull_task) *t = task;
+    const REAL *x = t->x;
+    const I *i = t->i;
+    const REAL *h = t->h;
+    REAL *y = t->y;
+    I *wrong = t->wrong, n = t->n, ignored = t->ignored;
+    for (I row = begin; row < end; row++) {
+        const REAL *from = x + row * n;
+        REAL *to = y + row * n, scale = i[row] == ignored ? 0 : h[row];
+        I target = class_of(i[row], ignored, n);
+        if (target < 0) {
+            *wrong = 1;
+            continue;
+        }
+        REAL rate = (REAL)(1 / NAME(keep_powers)(to, from, n, NAME(top)(from, n)));
+        for (I k = 0; k < n; k++) to[k] = to[k] * rate * scale;
+        to[target] -= scale;
+    }
+}
+
+/* -- sums ---------------------------------------------------------------------------------------- */
+/* y[channel] = sum over n and places of x (n, channels, places). */
+typedef struct { const REAL *x; REAL *y; I n, channels, places; } NAME(channel_sums_task);
+
+EXPORT void NAME(channel_sums)(const void *task, long begin, long end)
+{
+    const NAME(channel_sums_task) *t = task;
+    const REAL *x = t->x;
+    REAL *y = t->y;
+    I n = t->n, channels = t->channels, places = t->places;
+    for (I c = begin; c < end; c++) {
+        double s = 0;
+        for (I e = 0; e < n; e++) s += NAME(total)(x + (e * channels + c) * places, places);
+        y[c] = (REAL)s;
+    }
+}
+
+/* y[column] = sum over rows of x (rows, n), in parts of ROWS rows. */
+typedef struct { const REAL *x; REAL *y; I rows, n; } NAME(column_sums_task);
+
+EXPORT void NAME(column_sums)(const void *task, long begin, long end)
+{
+    const NAME(column_sums_task) *t = task;
+    const REAL *x = t->x;
+    REAL *y = t->y;
+    I rows = t->rows, n = t->n;
+    enum { WIDE = 64 };
+    for (I block = begin; block < end; block++) {
+        I first = block * WIDE, width = n - first < WIDE ? n - first : WIDE;
+        double all[WIDE] = {0};
+        for (I from = 0; from < rows; from += ROWS) {
+            I to = from + ROWS < rows ? from + ROWS : rows;
+            REAL s[WIDE] = {0};
+            if (width == WIDE)
+                for (I row = from; row < to; row++)
+                    for (I k = 0; k < WIDE; k++) s[k] += x[row * n + first + k];
+            else
+                for (I row = from; row < to; row++)
+                    for (I k = 0; k < width; k++) s[k] += x[row * n + first + k];
+            for (I k = 0; k < width; k++) all[k] += s[k];
+        }
+        for (I k = 0; k < width; k++) y[first + k] = (REAL)all[k];
+    }
+}
+
+/* y[part] = sum of the part's elements of x, all but the last `size` of them. */
+typedef struct { const REAL *x; double *y; I n, size; } NAME(part_sums_task);
+
+EXPORT void NAME(part_sums)(const void *task, long begin, long end)
+{
+    const NAME(part_sums_task) *t = task;
+    const REAL *x = t->x;
+    double *y = t->y;
+    I n = t->n, size = t->size;
+    for (I part = begin; part < end; part++)
+        y[part] = NAME(total)(x + part * size, n - part * size < size ? n - part * size : size);
+}
+
+/* y[row] = sum of squared distances from the row's mean, over `left`; its root if rooted. */
+typedef struct { const REAL *x; REAL *y; I n, rooted; double left; } NAME(variances_task);
+
+EXPORT void NAME(variances)(const void *task, long begin, long end)
+{
+    const NAME(variances_task) *t = task;
+    const REAL *x = t->x;
+    REAL *y = t->y;
+    I n = t->n, rooted = t->rooted;
+    double left = t->left;
+    for (I row = begin; row < end; row++) {
+        double q = NAME(squares)(x + row * n, n, (REAL)(NAME(total)(x + row * n, n) / n)) / left;
+        y[row] = (REAL)(rooted ? sqrt(q) : q);
+    }
+}
+
+/* y = h * (x - the row's mean). */
+typedef struct { const REAL *h, *x; REAL *y; I n; } NAME(scaled_distance_task);
+
+EXPORT void NAME(scaled_distance)(const void *task, long begin, long end)
+{
+    const NAME(scaled_distance_task) *t = task;
+    const REAL *h = t->h, *x = t->x;
+    REAL *y = t->y;
+    I n = t->n;
+    for (I row = begin; row < end; row++) {
+        const REAL *from = x + row * n;
+        REAL *to = y + row * n, scale = h[row], mean = (REAL)(NAME(total)(from, n) / n);
+        for (I k = 0; k < n; k++) to[k] = (from[k] - mean) * scale;
+    }
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* What the kernels of rows have in common. A row is read from memory once; results do not depend on the number of
+ * threads. Sums of float32 are taken by vectors in parts of PART elements, which add up in double. */
+#ifndef LUCIDGRAD_ROWS_H
+#define LUCIDGRAD_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vector_math.h"
+
+typedef int64_t I;
+enum { PART = 1024, ROWS = 64 };
+
+extern double sqrt(double);
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define NAME(a) JOIN(a, SUFFIX)
+
+#endif

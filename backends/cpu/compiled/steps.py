@@ -1,0 +1,119 @@
+"""Optimiser steps in C, generated from their programs: one pass, in place, over all tensors in one call.
+
+A loop is compiled for a program, dtypes and kinds of settings when it pays: for many elements at once, for few after
+a number of steps. It does the same operations as NumPy, rounded in the same way, so nobody can tell when it took over.
+"""
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from struct import pack
+from typing import Any
+
+import numpy as np
+
+from lucidgrad.backends.codegen import PLAIN_C, Untraceable
+from lucidgrad.backends.codegen.loops import LOOP_FUNCTIONS
+from lucidgrad.backends.codegen.printing import statements
+from lucidgrad.backends.codegen.steps import StepTrace
+
+from . import building
+from .library import address, plain, run
+
+#: Elements of a tensor that are updated at a time.
+PIECE = 1 << 14
+#: Elements from which a loop is compiled at once, and steps after which it is for fewer.
+MANY, PATIENCE = 1 << 14, 50
+
+#: Operations that C rounds as NumPy does.
+_EXACT = frozenset(
+    """
+    argument constant cast where add subtract multiply divide negative positive abs sign sqrt square reciprocal maximum
+    minimum equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not copysign isnan
+    """.split()
+)
+
+
+def _source(trace: StepTrace) -> str:
+    """The C text; raises `Untraceable` for what a loop would not do in NumPy's way."""
+    for node in trace.nodes:
+        if node.op not in _EXACT:
+            raise Untraceable(f"{node.op}, which C may round in another way")
+    words = {node: f"x{k}" for k, node in enumerate(trace.arrays)}
+    words |= {node: f"s{k}" for k, (_, node) in enumerate(trace.numbers)}
+    lines, results = statements(trace.results, words, PLAIN_C)
+    types = [PLAIN_C.type(node.dtype) for node in trace.arrays]
+    written = [0, *range(2, len(types))]
+    pointers = [
+        f"{'const ' if k == 1 else ''}{t} *restrict a{k} = own[{k}] + first * sizeof({t});" for k, t in enumerate(types)
+    ]
+    body = [f"const {t} x{k} = a{k}[i];" for k, t in enumerate(types)] + lines
+    body += [f"a{k}[i] = ({types[k]}){word};" for k, word in zip(written, results, strict=True)]
+    fields = "".join(f" double s{k};" for k in range(len(trace.numbers)))
+    opened = "".join(f" const double s{k} = t->s{k};" for k in range(len(trace.numbers)))
+    return "\n".join(
+        [
+            '#include "vector_math.h"',
+            LOOP_FUNCTIONS,
+            f"typedef struct {{ char *const *arrays; const long long *pieces;{fields} }} Task;",
+            "EXPORT void lg_step(const void *task, long begin, long end) {",
+            f"    const Task *t = task;{opened}",
+            "    for (long k = begin; k < end; k++) {",
+            f"        char *const *own = t->arrays + t->pieces[3 * k] * {len(types)};",
+            "        const long long first = t->pieces[3 * k + 1], n = t->pieces[3 * k + 2] - first;",
+            *(f"        {line}" for line in pointers),
+            "        #pragma omp simd",
+            "        for (long long i = 0; i < n; i++) {",
+            *(f"            {line}" for line in body),
+            "        }",
+            "    }",
+            "}",
+            "",
+        ]
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _pieces(sizes: tuple[int, ...]) -> Any:
+    """Tensor, first and last element of each piece."""
+    pieces = [(t, k, min(k + PIECE, n)) for t, n in enumerate(sizes) for k in range(0, n, PIECE)]
+    return np.array(pieces, np.int64).reshape(-1, 3)
+
+
+class CompiledStep:
+    """A step's loop, compiled when it pays."""
+
+    def __init__(self, trace: StepTrace) -> None:
+        self._trace: StepTrace | None = trace
+        self._function: int | None = None
+        self._names = [name for name, _ in trace.numbers]
+        self._calls = 0
+
+    def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> bool:
+        """Take the step on all rows of arrays; False if it is for NumPy."""
+        sizes = tuple([p.size for p in columns[0]])
+        total = sum(sizes)
+        if self._function is None and not self._compile(total):
+            return False
+        rows = [x for arrays in zip(*columns, strict=True) for x in arrays]
+        for x in rows:
+            if not plain(x):
+                return False
+        arrays, pieces = np.array([address(x) for x in rows], np.uintp), _pieces(sizes)
+        numbers = [settings[name] for name in self._names]
+        task = pack(f"2q{len(numbers)}d", address(arrays), address(pieces), *numbers)
+        run(self._function, task, len(pieces), len(columns) * total)  # type: ignore[arg-type]
+        return True
+
+    def _compile(self, total: int) -> bool:
+        self._calls += 1
+        if self._trace is None or (total < MANY and self._calls < PATIENCE):
+            return False
+        trace, self._trace = self._trace, None  # it is tried once
+        try:
+            library = building.load("step", _source(trace))
+        except Untraceable:
+            return False
+        if library is not None:
+            self._function = ctypes.cast(library.lg_step, ctypes.c_void_p).value
+        return library is not None

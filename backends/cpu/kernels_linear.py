@@ -1,0 +1,31 @@
+"""NumPy kernels for `linear` and `affine`: one product of all rows, and the bias added into its result."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .kernels_linalg import matmul
+
+
+def linear(x: Any, w: Any) -> Any:
+    if w.ndim != 2 or not x.ndim or x.shape[-1] != w.shape[1]:
+        raise RuntimeError(
+            f"linear: given an input of shape {tuple(x.shape)} and weights of shape {tuple(w.shape)}, expected "
+            f"(..., inputs) and (outputs, inputs)"
+        )
+    return matmul(x, w.T)
+
+
+def affine(x: Any, w: Any, b: Any) -> Any:
+    y = linear(x, w)
+    if b.shape != y.shape[-1:]:
+        raise RuntimeError(
+            f"linear: given weights of shape {tuple(w.shape)} and a bias of shape {tuple(b.shape)}, expected as many "
+            f"outputs of both"
+        )
+    if b.dtype is not y.dtype:
+        return y + b
+    y += b
+    return y
+
+
+TABLE: dict[str, Callable[..., Any]] = {"affine": affine, "linear": linear}

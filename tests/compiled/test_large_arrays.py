@@ -1,0 +1,257 @@
+"""Large arrays through the public functions: the same values, gradients and layouts as NumPy's kernels give."""
+
+import numpy as np
+import pytest
+
+import lucidgrad as lg
+from lucidgrad.backends.cpu.compiled import building, elementwise, layouts, memory, threads
+from lucidgrad.core.primitive import registry
+
+N = 40_000
+RNG = np.random.default_rng(7)
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """How many loops ran: a list of their results' shapes."""
+    found = []
+    usual = elementwise.bound
+
+    def bound(*parts):
+        run = usual(*parts)
+
+        def counted(layout, arrays, numbers):
+            found.append(layout)
+            return run(layout, arrays, numbers)
+
+        return counted
+
+    monkeypatch.setattr(elementwise, "bound", bound)
+    for primitive in registry.values():
+        monkeypatch.setattr(primitive, "_large", {})
+    elementwise._copier.cache_clear()
+    for name in ("tanh", "multiply", "add", "gelu", "where", "sigmoid"):
+        for recipe in registry[name]._recipes.values():
+            recipe.fused.cache_clear()
+    yield found
+    for name in ("tanh", "multiply", "add", "gelu", "where", "sigmoid"):
+        for recipe in registry[name]._recipes.values():
+            recipe.fused.cache_clear()
+    elementwise._copier.cache_clear()
+
+
+def floats(*shape, dtype="float32"):
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["tanh", "sigmoid", "gelu", "silu", "softplus", "relu", "mish", "elu", "erf", "logit"])
+def test_forward_and_backward_agree_with_small_pieces(name, dtype, ran):
+    x, g = floats(N, dtype=dtype), floats(N, dtype=dtype)
+    x = 1 / (1 + np.exp(-x)) if name == "logit" else x
+    function = getattr(lg, name)
+    whole = lg.tensor(x, requires_grad=True)
+    y = function(whole)
+    y.backward(lg.tensor(g))
+    assert len(ran) >= 2  # forward and backward
+    tolerance = 1e-5 if dtype == "float32" else 1e-13
+    for k in range(0, N, N // 10):
+        piece = lg.tensor(x[k : k + 500], requires_grad=True)
+        part = function(piece)
+        part.backward(lg.tensor(g[k : k + 500]))
+        np.testing.assert_allclose(
+            y.detach().numpy()[k : k + 500], part.detach().numpy(), rtol=tolerance, atol=tolerance
+        )
+        np.testing.assert_allclose(whole.grad.numpy()[k : k + 500], piece.grad.numpy(), rtol=tolerance, atol=tolerance)
+
+
+def test_all_cotangents_come_from_one_loop(ran):
+    n = elementwise.SMALLEST_PLAIN
+    a, b = (lg.tensor(floats(n), requires_grad=True) for _ in range(2))
+    y = a * b
+    ran.clear()
+    y.backward(lg.ones(n))
+    assert len(ran) == 1
+    assert (a.grad.numpy() == b.detach().numpy()).all() and (b.grad.numpy() == a.detach().numpy()).all()
+
+
+def test_small_arrays_are_numpys(ran):
+    x = lg.tensor(floats(elementwise.SMALLEST - 1), requires_grad=True)
+    lg.tanh(x).sum().backward()
+    assert not ran
+    lg.tanh(lg.tensor(floats(elementwise.SMALLEST)))
+    assert len(ran) == 1
+
+
+def test_one_plain_operation_is_numpys_up_to_a_larger_size(ran):
+    lg.tensor(floats(elementwise.SMALLEST_PLAIN - 1)) + 1.0
+    assert not ran
+    lg.tensor(floats(elementwise.SMALLEST_PLAIN)) + 1.0
+    assert len(ran) == 1
+
+
+SHAPES = [
+    ((200, 300), (300,)),
+    ((200, 300), (200, 1)),
+    ((200, 300), (1, 1)),
+    ((200, 1), (1, 300)),
+    ((8, 50, 200), (50, 1)),
+    ((8, 50, 200), (8, 1, 200)),
+    ((4, 10, 40, 40), (10, 1, 1)),
+]
+
+
+@pytest.mark.parametrize(("one", "two"), SHAPES)
+def test_broadcasting(one, two, ran):
+    a, b = floats(*one), floats(*two)
+    y = elementwise.forward(registry["logaddexp"], np.logaddexp)(a, b)
+    assert len(ran) == (max(a.size, b.size) == y.size)  # an outer sum of small arrays is NumPy's
+    np.testing.assert_allclose(y, np.logaddexp(a, b), rtol=1e-6, atol=1e-6)
+    assert y.flags.c_contiguous and y.flags.owndata
+
+
+@pytest.mark.parametrize(("one", "two"), SHAPES)
+def test_gradients_of_broadcast_inputs(one, two):
+    a, b = (lg.tensor(floats(*shape), requires_grad=True) for shape in (one, two))
+    g = floats(*np.broadcast_shapes(one, two))
+    lg.tanh(a * b).backward(lg.tensor(g))
+    t = np.tanh(a.detach().numpy().astype("d") * b.detach().numpy())
+    whole = g * (1 - t * t)
+    for x, other in ((a, b), (b, a)):
+        full = whole * other.detach().numpy()
+        axes = tuple(i for i, n in enumerate((1,) * (full.ndim - x.ndim) + x.shape) if n == 1 and full.shape[i] > 1)
+        expected = full.sum(axis=axes, keepdims=True).reshape(x.shape)
+        np.testing.assert_allclose(x.grad.numpy(), expected, rtol=2e-4, atol=2e-4)
+
+
+def strided():
+    base = floats(300, 400)
+    yield "transposed", base.T
+    yield "columns", base[:, :150]
+    yield "rows", base[::2]
+    yield "permuted", floats(20, 30, 100).transpose(1, 0, 2)
+    yield "steps", base[:, ::2]
+    yield "backwards", base[::-1]
+    yield "from the right", base[:, ::-1]
+    yield "shifted", floats(100_003)[3:]
+
+
+@pytest.mark.parametrize(("how", "x"), list(strided()), ids=lambda v: v if isinstance(v, str) else "")
+def test_layouts(how, x, ran):
+    y = elementwise.forward(registry["tanh"], np.tanh)(x)
+    np.testing.assert_allclose(y, np.tanh(x), rtol=1e-6)
+    assert y.strides == np.tanh(x).strides or y.flags.c_contiguous
+    assert len(ran) == (how not in ("steps", "from the right"))
+
+
+def test_misaligned_and_foreign_bytes_are_left_to_numpy(ran):
+    raw = np.zeros(4 * N + 1, np.uint8)[1:].view("f4")
+    raw[:] = 0.5
+    swapped = np.full(N, 0.5, ">f4")
+    for x in (raw, swapped):
+        np.testing.assert_allclose(elementwise.forward(registry["tanh"], np.tanh)(x), np.tanh(0.5), rtol=1e-6)
+    assert not ran
+
+
+def test_integers_and_complex_numbers_are_left_to_numpy(ran):
+    assert lg.multiply(lg.ones(N, dtype=lg.int64), 3).dtype is lg.int64
+    x = lg.ones(N, dtype=lg.complex64)
+    assert lg.exp(x).dtype is lg.complex64
+    assert not ran
+
+
+def test_python_numbers_are_weak_and_need_no_loop_of_their_own(ran):
+    x = lg.tensor(floats(elementwise.SMALLEST_PLAIN))
+    for k in range(3):
+        assert (x * (k + 0.1)).dtype is lg.float32
+        np.testing.assert_array_equal((x * (k + 0.1)).detach().numpy(), x.detach().numpy() * np.float32(k + 0.1))
+    assert len(ran) == 6
+
+
+def test_bits_do_not_depend_on_threads_or_on_where_memory_begins():
+    x = floats(300_007)
+    kernel = elementwise.forward(registry["gelu"], None)
+    before = threads.get_num_threads()
+    try:
+        threads.set_num_threads(1)
+        one = kernel(x)
+        threads.set_num_threads(4)
+        four = kernel(x)
+    finally:
+        threads.set_num_threads(before)
+    assert one.tobytes() == four.tobytes()
+    room = np.empty(x.size + 16, "f")
+    for k in range(1, 9):
+        moved = room[k : k + x.size]
+        moved[:] = x
+        assert kernel(moved).tobytes() == one.tobytes()
+
+
+def test_higher_orders_and_hooks_see_the_same(ran):
+    x = lg.tensor(floats(N, dtype="float64"), requires_grad=True)
+    seen = []
+    y = lg.tanh(x)
+    y.register_hook(lambda g: seen.append(g.shape))
+    (first,) = lg.autograd.grad(y, x, lg.ones(N, dtype=lg.float64), create_graph=True)
+    (second,) = lg.autograd.grad(first, x, lg.ones(N, dtype=lg.float64))
+    t = np.tanh(x.detach().numpy())
+    np.testing.assert_allclose(second.detach().numpy(), -2 * t * (1 - t * t), rtol=1e-10, atol=1e-13)
+    assert seen == [(N,)] * 2  # the second order goes through y again
+
+
+def test_copies_of_broadcast_values_are_written_out():
+    x = np.broadcast_to(floats(1000), (500, 1000))
+    y = elementwise.copy(x)
+    assert y.flags.c_contiguous and y.flags.owndata
+    assert (y == x).all()
+    turned = elementwise.copy(floats(600, 700).T)
+    assert turned.flags.f_contiguous and turned.flags.owndata
+
+
+def test_a_compiler_that_fails_leaves_numpy(monkeypatch, ran):
+    monkeypatch.setattr(building, "load", lambda *parts: None)
+    x = floats(N)
+    y = elementwise.forward(registry["tanh"], np.tanh)(x)
+    assert y.tobytes() == np.tanh(x).tobytes()
+    assert not ran
+
+
+def test_layouts_say_what_they_cannot_do():
+    a = floats(4, 5, 40)
+    assert layouts.layout_of([a, a]).flat
+    assert layouts.layout_of([a, floats(3, 1, 1)]) is None  # NumPy raises
+    assert layouts.layout_of([floats(3, 4, 5, 40)[:, ::2, ::2, ::2]]) is None
+    assert layouts.layout_of([floats(1, 1)]) is None
+
+
+def test_memory_is_used_again_and_bounded():
+    memory.release()
+    shape, dtype = (1 << 18,), np.dtype("f4")
+    x = memory.empty(shape, dtype)
+    place = x.ctypes.data
+    assert place % 64 == 0 and x.flags.owndata and memory.kept() == 0
+    del x
+    assert memory.kept() == 1 << 20
+    again = memory.empty(shape, dtype)
+    assert again.ctypes.data == place and memory.kept() == 0
+    other = memory.empty((1 << 19,), dtype)
+    del again, other
+    memory.release()
+    assert memory.kept() == 0
+
+
+def test_arrays_from_the_cache_can_be_resized():
+    x = memory.empty((1 << 17,), np.dtype("f4"))
+    x[:] = np.arange(1 << 17)
+    x.resize(1 << 18, refcheck=False)
+    assert (x[: 1 << 17] == np.arange(1 << 17)).all() and not x[1 << 17 :].any()
+    x.resize(10, refcheck=False)
+    x.resize(1 << 17, refcheck=False)
+    assert (x[:10] == np.arange(10)).all() and not x[10:].any()
+
+
+def test_other_arrays_keep_numpys_allocator():
+    memory.empty((1 << 18,), np.dtype("f4"))
+    name = np._core.multiarray.get_handler_name
+    assert name(np.empty(1 << 18, "f4")) == "default_allocator"
+    assert name(lg.tanh(lg.ones(1 << 18)).detach().numpy()) == "lucidgrad"
