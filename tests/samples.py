@@ -16,11 +16,9 @@ import scipy.special
 
 import lucidgrad.fft
 import lucidgrad.linalg
-import lucidgrad.ops.losses
-import lucidgrad.ops.normalisation
-import lucidgrad.ops.pooling
 import lucidgrad.special  # noqa: F401  its primitives are loaded on demand
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive
+from lucidgrad.ops import attention, ctc, linear, losses, normalisation, pooling, recurrence, thinning  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +95,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "fmod": (Domain(low=-9.0, high=9.0), POSITIVE),
     "floor_divide": (Domain(low=-9.0, high=9.0), POSITIVE),
     "where": (BOOL, ANY),
+    "thin": (ANY, BOOL),
     "clip": (ANY, Domain(low=-1.5, high=-0.5), Domain(low=0.5, high=1.5)),
     **dict.fromkeys(["logical_and", "logical_or", "logical_xor", "logical_not"], (BOOL,)),
     **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"], (BITS,)),
@@ -494,4 +493,6 @@ EMPTY: dict[str, str] = {
 }
 
 #: Cells of the matrix that fail, each with its reason; one that passes is an error.
-EXCEPTIONS: dict[tuple[str, str], str] = {}
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("dtype kept", "thin"): "dropout gives it floats alone: whole numbers would take the dtype of the scale",
+}

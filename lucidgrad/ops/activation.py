@@ -259,7 +259,7 @@ def _softplus_vjp(xp: Any, g: Any, x: Any, *, beta: float, threshold: float) -> 
     return xp.where(z > threshold, g, g * xp.sigmoid(z))
 
 
-@primitive(ELEMENTWISE, vjp=_softplus_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_softplus_vjp, dtype="float", precision="full")
 def softplus(xp: Any, x: Any, /, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """Smooth rectifier ``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x > threshold``.
 

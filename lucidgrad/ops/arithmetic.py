@@ -4,6 +4,7 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.core.modes import in_precision
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
 from . import comparison, elementwise, linalg, reduction
@@ -48,7 +49,8 @@ def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.maximum(x1, x2) + xp.log1p(xp.exp2(-apart)) * _LOG2E
 
 
-@primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g, x1, x2: -xp.scale(g, xp.trunc(x1 / x2))))
+# The quotient that was cut off is what x1 has more than y: a quotient of its own may round up to the next integer.
+@primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g, y, x1, x2: -xp.scale(g, xp.round((x1 - y) / x2))))
 def fmod(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Remainder of the division that is rounded towards zero; it has the sign of ``x1``.
 
@@ -181,6 +183,7 @@ def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> bool:
 
 
 # -- distances and norms -------------------------------------------------------------------------
+@in_precision("full")
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
     """Distances between all rows of x1 and all rows of x2, in the p-norm (PyTorch's meaning).
 

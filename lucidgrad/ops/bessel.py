@@ -106,10 +106,9 @@ def bessel_quotient(xp: Any, x: Any, /, order: int = 1) -> Any:
     before, large = _large(xp, a, I0_LARGE), _large(xp, a, I1_LARGE)
     for k in range(1, order):
         before, large = large, before - large * (2 * k) / far
-    large = _grown(xp, a, large)
-    for _ in range(order):
+    for _ in range(order):  # first the quotient: what has grown may overflow where that does not
         large = large / xp.where(far == math.inf, 1, far)
-    return xp.where(a <= 8, _small(xp, a, _series(order)) * 0.5**order, large)
+    return xp.where(a <= 8, _small(xp, a, _series(order)) * 0.5**order, _grown(xp, a, large))
 
 
 @primitive(ELEMENTWISE, vjp=lambda xp, g, y, x: g * (xp.i1e(x) - xp.sign(x) * y), dtype="float")

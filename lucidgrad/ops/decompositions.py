@@ -14,7 +14,7 @@ from lucidgrad.core.batching import align
 from lucidgrad.core.primitive import MATRIX, primitive
 
 from .axes import need_matrix, on_matrices
-from .matrix import adjoint
+from .matrix import adjoint, hermitian
 from .scan import is_complex
 
 INF = float("inf")
@@ -47,6 +47,12 @@ def _over_gaps(xp: Any, x: Any, gaps: Any, values: Any) -> Any:
     return xp.unscale(x, gaps + _diagonal(xp, xp.full_like(values, fill_value=INF)))
 
 
+def _part_of_diagonal(xp: Any, x: Any, part: str = "real") -> Any:
+    """The diagonals of matrices, their real or imaginary part."""
+    x = xp.diagonal(x, offset=0, axis1=-2, axis2=-1)
+    return getattr(xp, part)(x) if is_complex(x.dtype) else x
+
+
 # -- Hermitian matrices --------------------------------------------------------------------------
 def _eigh_vjp(xp: Any, g: Any, y: Any) -> Any:
     """``V (diag(gw) + skew(Vᴴ gv) / 2 gaps) Vᴴ``, of the conjugate of V."""
@@ -57,7 +63,13 @@ def _eigh_vjp(xp: Any, g: Any, y: Any) -> Any:
     return xp.matmul(xp.matmul(v, inner + _diagonal(xp, gw)), turned)
 
 
-@primitive(MATRIX, vjp=_eigh_vjp, outputs=True, dtype="float", batch=on_matrices("eigh"))
+def _eigh_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    w, v = y
+    t = xp.matmul(adjoint(xp, v), xp.matmul(hermitian(xp, ts[0]), v))
+    return _part_of_diagonal(xp, t), xp.matmul(v, _over_gaps(xp, t, _row(xp, w) - _column(xp, w), w))
+
+
+@primitive(MATRIX, vjp=_eigh_vjp, jvp=_eigh_jvp, outputs=True, dtype="float", batch=on_matrices("eigh"))
 def eigh(xp: Any, x: Any, /) -> Any:
     """Eigenvalues in ascending order and orthonormal eigenvectors (columns) of Hermitian matrices.
 
@@ -80,7 +92,13 @@ def _eigvalsh_vjp(xp: Any, g: Any, x: Any) -> Any:
     return xp.matmul(_conj(xp, v) * _row(xp, g), xp.matrix_transpose(v))
 
 
-@primitive(MATRIX, vjp=_eigvalsh_vjp, dtype="float", batch=on_matrices("eigvalsh"))
+def _eigvalsh_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    _, v = xp.eigh(xs[0])
+    t = xp.sum(_conj(xp, v) * xp.matmul(hermitian(xp, ts[0]), v), axis=-2)
+    return xp.real(t) if is_complex(t.dtype) else t
+
+
+@primitive(MATRIX, vjp=_eigvalsh_vjp, jvp=_eigvalsh_jvp, dtype="float", batch=on_matrices("eigvalsh"))
 def eigvalsh(xp: Any, x: Any, /) -> Any:
     """Eigenvalues of Hermitian matrices, in ascending order.
 
@@ -109,7 +127,15 @@ def _eig_vjp(xp: Any, g: Any, y: Any) -> Any:
     return xp.solve(turned, xp.matmul(inner, turned))
 
 
-@primitive(MATRIX, vjp=_eig_vjp, outputs=True, dtype="float", batch=on_matrices("eig"))
+def _eig_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    w, v = y
+    t = xp.solve(v, xp.matmul(xp.astype(ts[0], dtype=v.dtype), v))
+    turned = xp.matmul(v, _over_gaps(xp, t, _row(xp, w) - _column(xp, w), w))
+    along = xp.real(xp.sum(xp.conj(v) * turned, axis=-2))  # vectors keep their length
+    return xp.diagonal(t, offset=0, axis1=-2, axis2=-1), turned - v * _row(xp, along)
+
+
+@primitive(MATRIX, vjp=_eig_vjp, jvp=_eig_jvp, outputs=True, dtype="float", batch=on_matrices("eig"))
 def eig(xp: Any, x: Any, /) -> Any:
     """Eigenvalues and eigenvectors (columns of length 1) of square matrices, always complex.
 
@@ -152,7 +178,31 @@ def _svd_vjp(xp: Any, g: Any, y: Any, *, full_matrices: bool) -> Any:
     return xp.matmul(u, inner)
 
 
-@primitive(MATRIX, vjp=_svd_vjp, outputs=True, dtype="float", batch=on_matrices("svd"))
+def _svd_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, full_matrices: bool) -> Any:
+    """The vectors beyond the shorter side do not move, as their gradients are left out."""
+    (u, s, vh), (t,) = y, ts
+    m, k, n = u.shape[-2], s.shape[-1], vh.shape[-1]
+    rest_u, rest_vh = xp.index(u, key=(..., slice(k, None))), xp.index(vh, key=(..., slice(k, None), slice(None)))
+    u, vh = xp.index(u, key=(..., slice(0, k))), xp.index(vh, key=(..., slice(0, k), slice(None)))
+    by_v = xp.matmul(t, adjoint(xp, vh))
+    p = xp.matmul(adjoint(xp, u), by_v)
+    row, column, turned = _row(xp, s), _column(xp, s), adjoint(xp, p)
+    gaps = (row - column) * (row + column)
+    turn_u = _over_gaps(xp, p * row + column * turned, gaps, s)
+    turn_v = _over_gaps(xp, column * p + turned * row, gaps, s)
+    if is_complex(u.dtype):  # phases of pairs of vectors, of which one takes all
+        turn_u = turn_u + 1j * _diagonal(xp, xp.unscale(_part_of_diagonal(xp, p, "imag"), s))
+    tu, tvh = xp.matmul(u, turn_u), -xp.matmul(turn_v, vh)
+    if m > k:
+        tu = tu + xp.unscale(by_v - xp.matmul(u, p), row)
+    if n > k:
+        tvh = tvh + xp.unscale(xp.matmul(adjoint(xp, u), t) - xp.matmul(p, vh), column)
+    if full_matrices:
+        tu, tvh = xp.concat(tu, xp.zeros_like(rest_u), axis=-1), xp.concat(tvh, xp.zeros_like(rest_vh), axis=-2)
+    return tu, _part_of_diagonal(xp, p), tvh
+
+
+@primitive(MATRIX, vjp=_svd_vjp, jvp=_svd_jvp, outputs=True, dtype="float", batch=on_matrices("svd"))
 def svd(xp: Any, x: Any, /, *, full_matrices: bool = True) -> Any:
     """Singular value decomposition ``x = U diag(S) Vh``, S in descending order.
 
@@ -175,7 +225,13 @@ def _svdvals_vjp(xp: Any, g: Any, x: Any) -> Any:
     return xp.matmul(_conj(xp, u) * _row(xp, g), _conj(xp, vh))
 
 
-@primitive(MATRIX, vjp=_svdvals_vjp, dtype="float", batch=on_matrices("svdvals"))
+def _svdvals_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    u, _, vh = xp.svd(xs[0], full_matrices=False)
+    t = xp.sum(_conj(xp, u) * xp.matmul(ts[0], adjoint(xp, vh)), axis=-2)
+    return xp.real(t) if is_complex(t.dtype) else t
+
+
+@primitive(MATRIX, vjp=_svdvals_vjp, jvp=_svdvals_jvp, dtype="float", batch=on_matrices("svdvals"))
 def svdvals(xp: Any, x: Any, /) -> Any:
     """Singular values, in descending order.
 
@@ -208,12 +264,29 @@ def _pinv_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return outside - adjoint(xp, xp.matmul(k, y))
 
 
+def _pinv_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    """``-y t y``, and what moves the spaces: ``y yᴴ tᴴ (1 - x y) + (1 - y x) tᴴ yᴴ y``."""
+    x, t, yh = xs[0], ts[0], adjoint(xp, y)
+    th = adjoint(xp, t)
+    if x.shape[-2] <= x.shape[-1]:
+        inner = xp.matmul(t, y)
+        rows, columns = xp.matmul(y, adjoint(xp, inner)), xp.matmul(th, xp.matmul(yh, y))
+        rows = rows - xp.matmul(rows, xp.matmul(x, y))
+        columns = columns - xp.matmul(y, xp.matmul(x, columns))
+        return rows + columns - xp.matmul(y, inner)
+    inner = xp.matmul(y, t)
+    rows, columns = xp.matmul(xp.matmul(y, yh), th), xp.matmul(adjoint(xp, inner), y)
+    rows = rows - xp.matmul(xp.matmul(rows, x), y)
+    columns = columns - xp.matmul(xp.matmul(y, x), columns)
+    return rows + columns - xp.matmul(inner, y)
+
+
 def _pinv_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     need_matrix("pinv", len(values[0].shape) - batched[0])
     return call(*align(values, batched), **keywords)
 
 
-@primitive(MATRIX, vjp=(_pinv_vjp, None), dtype="float", batch=_pinv_batch)
+@primitive(MATRIX, vjp=(_pinv_vjp, None), jvp=_pinv_jvp, dtype="float", batch=_pinv_batch)
 def pinv(xp: Any, x: Any, rtol: Any, /) -> Any:
     """Pseudo-inverses; rtol is a number or, with two axes of size 1 at its end, one for each matrix.
 
@@ -232,15 +305,21 @@ def pinv(xp: Any, x: Any, rtol: Any, /) -> Any:
 
 
 # -- orthogonal and triangular -------------------------------------------------------------------
-def _qr_vjp(xp: Any, g: Any, y: Any, *, mode: str) -> Any:
-    """``(gq + Q sym(triu(gr Rᴴ - Qᴴ gq))) R⁻ᴴ``, of the conjugates of Q and R."""
-    (gq, gr), (q, r) = g, y
+def _sides(q: Any, r: Any, mode: str) -> tuple[int, int]:
+    """Rows and columns of the matrix; raises where there is no derivative."""
     rows, columns = q.shape[-2], r.shape[-1]
     if mode == "complete" and rows > columns:
         raise RuntimeError(
             f"qr: given mode='complete' and matrices of {rows} rows and {columns} columns; the columns of Q beyond "
             f"those of the matrix are any basis, so there is no derivative; use mode='reduced'"
         )
+    return rows, columns
+
+
+def _qr_vjp(xp: Any, g: Any, y: Any, *, mode: str) -> Any:
+    """``(gq + Q sym(triu(gr Rᴴ - Qᴴ gq))) R⁻ᴴ``, of the conjugates of Q and R."""
+    (gq, gr), (q, r) = g, y
+    rows, columns = _sides(q, r, mode)
     q, r = _conj(xp, q), _conj(xp, r)
     more = []
     if columns > rows:  # the columns that follow are products with Qᴴ
@@ -254,12 +333,27 @@ def _qr_vjp(xp: Any, g: Any, y: Any, *, mode: str) -> Any:
     return xp.concat(first, *more, axis=-1) if more else first
 
 
+def _qr_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, mode: str) -> Any:
+    """``tq = t R⁻¹ - Q N`` and ``tr = N R``: N is the upper triangle of the Hermitian part of ``Qᴴ t R⁻¹``, twice."""
+    (q, r), (t,) = y, ts
+    rows, columns = _sides(q, r, mode)
+    if columns > rows:
+        (r, rest), (t, later) = (_cut(xp, a, rows) for a in (r, t))
+    turned = adjoint(xp, xp.solve_triangular(adjoint(xp, r), adjoint(xp, t), upper=False))
+    p = hermitian(xp, xp.matmul(adjoint(xp, q), turned))
+    p = xp.triu(p, k=0) + xp.triu(p, k=1)
+    tq, tr = turned - xp.matmul(q, p), xp.matmul(p, r)
+    if columns > rows:
+        tr = xp.concat(tr, xp.matmul(adjoint(xp, q), later - xp.matmul(tq, rest)), axis=-1)
+    return tq, tr
+
+
 def _cut(xp: Any, x: Any, at: int) -> tuple[Any, Any]:
     """The columns before a place, and from there on."""
     return xp.index(x, key=(..., slice(0, at))), xp.index(x, key=(..., slice(at, None)))
 
 
-@primitive(MATRIX, vjp=_qr_vjp, outputs=True, dtype="float", batch=on_matrices("qr"))
+@primitive(MATRIX, vjp=_qr_vjp, jvp=_qr_jvp, outputs=True, dtype="float", batch=on_matrices("qr"))
 def qr(xp: Any, x: Any, /, *, mode: str = "reduced") -> Any:
     """Orthonormal columns Q and an upper triangle R with ``x = Q R``; complete: Q is square.
 

@@ -16,19 +16,7 @@ from lucidgrad.core.primitive import MATRIX, primitive
 from . import reduction, shape
 from .axes import product
 from .diagonals import diagonal
-
-
-def bilinear(name: str) -> Callable[..., Any]:
-    """The forward rule of a product: ``t1·x2 + x1·t2``."""
-
-    def jvp(xp: Any, y: Any, xs: Any, ts: Any, **keywords: Any) -> Any:
-        (x1, x2), (t1, t2), product = xs, ts, getattr(xp, name)
-        if t2 is None:
-            return product(t1, x2, **keywords)
-        later = product(x1, t2, **keywords)
-        return later if t1 is None else product(t1, x2, **keywords) + later
-
-    return jvp
+from .forward import bilinear
 
 
 # -- the contraction of a pair -------------------------------------------------------------------
@@ -94,6 +82,7 @@ def letter(k: int) -> str:
     ),
     jvp=bilinear("pair_einsum"),
     batch=_pair_batch,
+    precision="low",
 )
 def pair_einsum(xp: Any, x1: Any, x2: Any, /, *, subscripts: str) -> Any:
     """Contract two arrays; every letter occurs once per term and in two of the three terms at least.

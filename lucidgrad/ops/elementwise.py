@@ -159,7 +159,7 @@ def square(xp: Any, x: Any, /) -> Any:
     return xp.square(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: -xp.scale(xp.scale(g, y), y), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y: -xp.scale(xp.scale(g, y), y), dtype="float", precision="full")
 def reciprocal(xp: Any, x: Any, /) -> Any:
     """The reciprocal ``1 / x``.
 

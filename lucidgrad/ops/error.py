@@ -229,7 +229,9 @@ def _probit(xp: Any, q: Any, tail: Any) -> Any:
     return xp.where(centre, inner, outer)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: xp.scale(g, xp.exp(y * y) * _HALF_SQRT_PI), dtype="float")
+@primitive(
+    ELEMENTWISE, vjp=lambda xp, g, y: xp.scale(g, xp.exp(y * y) * _HALF_SQRT_PI), dtype="float", precision="full"
+)
 def erfinv(xp: Any, x: Any, /) -> Any:
     """Inverse of `erf`.
 

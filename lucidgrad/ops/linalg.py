@@ -6,12 +6,14 @@ from typing import Any
 
 from lucidgrad.core.batching import align
 from lucidgrad.core.levels import run
+from lucidgrad.core.modes import in_precision
 from lucidgrad.core.primitive import MATRIX, primitive
 
 from . import elementwise, parts, reduction, shape
 from .axes import axes_of, axis_of, product
 from .diagonals import diagonal
-from .einsum import bilinear, einsum, letter, pair_einsum
+from .einsum import einsum, letter, pair_einsum
+from .forward import bilinear
 from .scan import is_complex
 
 
@@ -57,7 +59,7 @@ def _matmul_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], key
     return run("squeeze", call(x1, x2), axis=axes) if axes else call(x1, x2)
 
 
-@primitive(MATRIX, vjp=(_left, _right), jvp=bilinear("matmul"), batch=_matmul_batch)
+@primitive(MATRIX, vjp=(_left, _right), jvp=bilinear("matmul"), batch=_matmul_batch, precision="low")
 def matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Matrix product. Leading axes are batches and broadcast; a vector is a row (x1) or a column (x2).
 
@@ -134,6 +136,7 @@ def _blend(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return elementwise.add(input if beta == 1 else elementwise.multiply(input, beta), product)
 
 
+@in_precision("low")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * (mat1 @ mat2)``, of matrices; with beta 0 the input is not looked at.
 
@@ -148,6 +151,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     return _blend(input, mm(mat1, mat2), beta, alpha)
 
 
+@in_precision("low")
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * (batch1 @ batch2)``, of batches of matrices.
 

@@ -7,6 +7,7 @@ from lucidgrad.core.batching import spread
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of
+from .forward import hessian, of_pull
 from .scan import inexact
 
 
@@ -32,7 +33,7 @@ def _cross_entropy_vjp(xp: Any, g: Any, x: Any, i: Any, *, axis: int, ignore_ind
     return xp.cross_entropy_pull(x, i, g, axis=axis, ignore_index=ignore_index)
 
 
-@primitive(REDUCTION, vjp=(_cross_entropy_vjp, None), batch=_batch)
+@primitive(REDUCTION, vjp=(_cross_entropy_vjp, None), jvp=of_pull("cross_entropy_pull"), batch=_batch, precision="full")
 def cross_entropy_rows(xp: Any, x: Any, i: Any, /, *, axis: int = -1, ignore_index: int = -100) -> Any:
     """``logsumexp(x) - x[i]`` along an axis: a loss for each row of logits x with a class number i.
 
@@ -70,7 +71,7 @@ def _pull_h(xp: Any, g: Any, x: Any, i: Any, *, axis: int, ignore_index: int) ->
     return _used(xp, part, i, ignore_index)
 
 
-@primitive(REDUCTION, vjp=(_pull_x, None, _pull_h), batch=_batch)
+@primitive(REDUCTION, vjp=(_pull_x, None, _pull_h), jvp=hessian("cross_entropy_pull"), batch=_batch)
 def cross_entropy_pull(xp: Any, x: Any, i: Any, h: Any, /, *, axis: int = -1, ignore_index: int = -100) -> Any:
     """The cotangent of x for a cotangent h of ``cross_entropy_rows(x, i)``: ``h * (softmax(x) - one_hot(i))``."""
     axis = axis_of("cross_entropy_pull", axis, x.ndim)

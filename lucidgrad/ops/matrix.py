@@ -11,6 +11,7 @@ from lucidgrad.core.primitive import MATRIX, joint, primitive
 from .axes import beside, need_matrix, on_matrices
 from .diagonals import diagonal, diagonal_put
 from .elementwise import ones_like
+from .forward import by_gradient, symmetric, total
 from .linalg import matmul
 from .scan import is_complex
 
@@ -30,7 +31,11 @@ def _inv_vjp(xp: Any, g: Any, y: Any) -> Any:
     return -xp.matmul(xp.matmul(turned, g), turned)
 
 
-@primitive(MATRIX, vjp=_inv_vjp, dtype="float", batch=on_matrices("inv"))
+def _inv_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    return -xp.matmul(xp.matmul(y, ts[0]), y)
+
+
+@primitive(MATRIX, vjp=_inv_vjp, jvp=_inv_jvp, dtype="float", batch=on_matrices("inv"))
 def inv(xp: Any, x: Any, /) -> Any:
     """Inverse matrices.
 
@@ -55,6 +60,16 @@ def _solve_vjp(xp: Any, g: Any, y: Any, x1: Any) -> Any:
     return first, xp.squeeze(t, axis=-1) if vector else t
 
 
+def _solve_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    """``x1 ty = t2 - t1 y``."""
+    if ts[0] is None:
+        return xp.solve(xs[0], ts[1])
+    vector = y.ndim < xs[0].ndim
+    moved = -xp.matmul(ts[0], xp.expand_dims(y, axis=-1) if vector else y)
+    moved = xp.squeeze(moved, axis=-1) if vector else moved
+    return xp.solve(xs[0], total(moved, ts[1]))
+
+
 def _solve_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     x1, x2 = values
     if not batched[1]:
@@ -71,7 +86,7 @@ def _solve_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keyw
     return run("squeeze", y, axis=-1) if vector else y
 
 
-@primitive(MATRIX, vjp=joint(_solve_vjp), batch=_solve_batch, dtype="float")
+@primitive(MATRIX, vjp=joint(_solve_vjp), jvp=_solve_jvp, batch=_solve_batch, dtype="float")
 def solve(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Solutions of ``x1 @ y = x2``, where x2 is a vector or has matrices in its last two axes.
 
@@ -95,13 +110,18 @@ def _solve_triangular_vjp(xp: Any, g: Any, y: Any, x1: Any, *, upper: bool) -> A
     return _triangle(xp, -xp.matmul(t, xp.matrix_transpose(y)), upper), t
 
 
+def _solve_triangular_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, upper: bool) -> Any:
+    moved = None if ts[0] is None else -xp.matmul(_triangle(xp, ts[0], upper), y)
+    return xp.solve_triangular(xs[0], total(moved, ts[1]), upper=upper)
+
+
 def _matrices_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     for x, b in zip(values, batched, strict=True):
         need_matrix("solve_triangular", len(x.shape) - b)
     return call(*align(values, batched), **keywords)
 
 
-@primitive(MATRIX, vjp=joint(_solve_triangular_vjp), batch=_matrices_batch, dtype="float")
+@primitive(MATRIX, vjp=joint(_solve_triangular_vjp), jvp=_solve_triangular_jvp, batch=_matrices_batch, dtype="float")
 def solve_triangular(xp: Any, x1: Any, x2: Any, /, *, upper: bool) -> Any:
     """Solutions of ``x1 @ y = x2``, of which only one triangle of x1 counts; with a zero on its diagonal, NaN.
 
@@ -160,7 +180,7 @@ def _cofactor_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return scale * turned - xp.matmul(xp.matmul(y, xp.matrix_transpose(g)), turned)
 
 
-@primitive(MATRIX, vjp=_cofactor_vjp, dtype="float", batch=on_matrices("cofactor"))
+@primitive(MATRIX, vjp=_cofactor_vjp, jvp=symmetric("cofactor"), dtype="float", batch=on_matrices("cofactor"))
 def cofactor(xp: Any, x: Any, /) -> Any:
     """The gradient of the determinant, also of singular matrices (whose own gradient is not defined here).
 
@@ -181,7 +201,13 @@ def cofactor(xp: Any, x: Any, /) -> Any:
     return _scaled(xp, phase, xp.matmul(u * products, vh))
 
 
-@primitive(MATRIX, vjp=lambda xp, g, x: _scaled(xp, g, xp.cofactor(x)), dtype="float", batch=on_matrices("det"))
+@primitive(
+    MATRIX,
+    vjp=lambda xp, g, x: _scaled(xp, g, xp.cofactor(x)),
+    jvp=by_gradient("det", axis=(-2, -1)),
+    dtype="float",
+    batch=on_matrices("det"),
+)
 def det(xp: Any, x: Any, /) -> Any:
     """Determinants. The gradient exists for singular matrices too; the second one needs regular ones.
 
@@ -204,7 +230,12 @@ def _slogdet_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return _scaled(xp, scale, xp.matrix_transpose(xp.inv(x)))
 
 
-@primitive(MATRIX, vjp=_slogdet_vjp, outputs=True, dtype="float", batch=on_matrices("slogdet"))
+def _slogdet_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    t = xp.sum(xp.matrix_transpose(xp.inv(xs[0])) * ts[0], axis=(-2, -1))
+    return (1j * y[0] * xp.imag(t), xp.real(t)) if is_complex(t.dtype) else (xp.zeros_like(t), t)
+
+
+@primitive(MATRIX, vjp=_slogdet_vjp, jvp=_slogdet_jvp, outputs=True, dtype="float", batch=on_matrices("slogdet"))
 def slogdet(xp: Any, x: Any, /) -> Any:
     """Determinants as a sign (a number of modulus 1) and the logarithm of the modulus.
 
@@ -227,6 +258,11 @@ def adjoint(xp: Any, x: Any) -> Any:
     return xp.conj(x) if is_complex(x.dtype) else x
 
 
+def hermitian(xp: Any, x: Any) -> Any:
+    """The Hermitian part."""
+    return (x + adjoint(xp, x)) * 0.5
+
+
 def _cholesky_vjp(xp: Any, g: Any, y: Any, *, upper: bool) -> Any:
     """The Hermitian part of ``L⁻ᵀ Φ(Lᵀ g) L̄⁻¹``; Φ takes the lower triangle and half of the diagonal."""
     if upper:
@@ -238,7 +274,16 @@ def _cholesky_vjp(xp: Any, g: Any, y: Any, *, upper: bool) -> Any:
     return xp.matrix_transpose(xp.solve(adjoint(xp, y), xp.matrix_transpose(left)))
 
 
-@primitive(MATRIX, vjp=_cholesky_vjp, dtype="float", batch=on_matrices("cholesky"))
+def _cholesky_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, upper: bool) -> Any:
+    """``L Φ(L⁻¹ t L⁻ᴴ)``, of the Hermitian part of t."""
+    y = adjoint(xp, y) if upper else y
+    p = xp.solve_triangular(y, hermitian(xp, ts[0]), upper=False)
+    p = adjoint(xp, xp.solve_triangular(y, adjoint(xp, p), upper=False))
+    t = xp.matmul(y, (xp.tril(p, k=0) + xp.tril(p, k=-1)) * 0.5)
+    return adjoint(xp, t) if upper else t
+
+
+@primitive(MATRIX, vjp=_cholesky_vjp, jvp=_cholesky_jvp, dtype="float", batch=on_matrices("cholesky"))
 def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
     """The lower triangle L with ``x = L Lᴴ`` of positive definite matrices; upper: its adjoint.
 

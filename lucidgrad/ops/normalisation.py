@@ -9,6 +9,7 @@ from typing import Any
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import REDUCTION, joint, primitive
 
+from .forward import hessian, of_pull, total
 from .reduction import batch_axes, batch_pull, count
 from .scan import inexact
 
@@ -27,7 +28,9 @@ def _standardise_vjp(xp: Any, g: Any, x: Any, *, axis: Any, eps: float, centre: 
     return xp.standardise_pull(g, x, axis=axis, eps=eps, centre=centre)
 
 
-@primitive(REDUCTION, vjp=_standardise_vjp, batch=batch_axes, dtype="float")
+@primitive(
+    REDUCTION, vjp=_standardise_vjp, jvp=of_pull("standardise_pull"), batch=batch_axes, dtype="float", precision="full"
+)
 def standardise(xp: Any, x: Any, /, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
     """``(x - mean) / sqrt(var + eps)`` along axes; without ``centre`` the mean counts as 0.
 
@@ -61,7 +64,7 @@ def _standardise_pull_x(xp: Any, g: Any, h: Any, x: Any, *, axis: Any, eps: floa
     return _second(xp, g, h, x, axis, eps, centre)
 
 
-@primitive(REDUCTION, vjp=(_standardise_vjp, _standardise_pull_x), batch=batch_pull)
+@primitive(REDUCTION, vjp=(_standardise_vjp, _standardise_pull_x), jvp=hessian("standardise_pull"), batch=batch_pull)
 def standardise_pull(xp: Any, h: Any, x: Any, /, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
     """The cotangent of x for a cotangent h of ``standardise(x)``."""
     d = _centred(xp, x, axis, centre)
@@ -79,7 +82,25 @@ def _layer_norm_vjp(xp: Any, g: Any, x: Any, w: Any, *, axes: int, eps: float, c
     return xp.layer_norm_pull(g, x, w, axes=axes, eps=eps, centre=centre)
 
 
-@primitive(REDUCTION, vjp=joint(_layer_norm_vjp), batch=through_program("layer_norm"))
+def _layer_norm_push(xp: Any, x: Any, w: Any, ts: Any, **over: Any) -> Any:
+    """What moves of x, w and b make of ``layer_norm(x, w, b)``; None stands for none."""
+    tx, tw, tb = ts
+    return total(
+        None if tx is None else xp.standardise_pull(tx, x, **over) * w,
+        None if tw is None else xp.standardise(x, **over) * tw,
+        tb,
+    )
+
+
+def _layer_norm_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axes: int, eps: float, centre: bool) -> Any:
+    x, w = xs[:2]
+    t = _layer_norm_push(xp, x, w, (*ts, None)[:3], axis=_trailing(axes, x.ndim), eps=eps, centre=centre)
+    return t if tuple(t.shape) == tuple(y.shape) else xp.broadcast_to(t, shape=tuple(y.shape))
+
+
+@primitive(
+    REDUCTION, vjp=joint(_layer_norm_vjp), jvp=_layer_norm_jvp, batch=through_program("layer_norm"), precision="full"
+)
 def layer_norm(
     xp: Any, x: Any, w: Any, b: Any = None, /, *, axes: int = 1, eps: float = 1e-5, centre: bool = True
 ) -> Any:
@@ -110,16 +131,41 @@ def layer_norm(
 
 
 def _layer_norm_pull_vjp(xp: Any, g: Any, h: Any, x: Any, w: Any, *, axes: int, eps: float, centre: bool) -> Any:
-    gx, gw, gb = g
     over: dict[str, Any] = {"axis": _trailing(axes, x.ndim), "eps": eps, "centre": centre}
+    return _layer_norm_push(xp, x, w, g, **over), *_layer_norm_turn(xp, h, x, w, g[:2], axes, over)
+
+
+def _layer_norm_turn(xp: Any, h: Any, x: Any, w: Any, moves: Any, axes: int, over: dict[str, Any]) -> Any:
+    """What moves of x and w make of the cotangents of both: a Hessian, so the same forwards and backwards."""
+    gx, gw = moves
     lead = tuple(range(x.ndim - axes))
-    p = xp.standardise_pull(gx, x, **over)
-    to_h = w * p + gw * xp.standardise(x, **over) + gb
-    to_x = _second(xp, gx, h * w, x, **over) + xp.standardise_pull(gw * h, x, **over)
-    return to_h, to_x, xp.sum(h * p, axis=lead)
+    first = None if gx is None else _second(xp, gx, h * w, x, **over)
+    second = None if gw is None else xp.standardise_pull(gw * h, x, **over)
+    to_w = None if gx is None else xp.sum(h * xp.standardise_pull(gx, x, **over), axis=lead)
+    return total(first, second), to_w
 
 
-@primitive(REDUCTION, vjp=joint(_layer_norm_pull_vjp), batch=through_program("layer_norm_pull"), outputs=True)
+def _layer_norm_pull_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axes: int, eps: float, centre: bool) -> Any:
+    h, x, w = xs
+    over: dict[str, Any] = {"axis": _trailing(axes, x.ndim), "eps": eps, "centre": centre}
+    found = [None] * 3 if ts[0] is None else xp.layer_norm_pull(ts[0], x, w, axes=axes, eps=eps, centre=centre)
+    turned = _layer_norm_turn(xp, h, x, w, ts[1:], axes, over)
+    return _sums(xp, y, found, (*turned, None))
+
+
+def _sums(xp: Any, y: Any, firsts: Any, seconds: Any) -> Any:
+    """Tangents of several values, each the sum of two parts that may be None."""
+    sums = map(total, firsts, seconds)
+    return tuple(xp.zeros_like(part) if t is None else t for part, t in zip(y, sums, strict=True))
+
+
+@primitive(
+    REDUCTION,
+    vjp=joint(_layer_norm_pull_vjp),
+    jvp=_layer_norm_pull_jvp,
+    batch=through_program("layer_norm_pull"),
+    outputs=True,
+)
 def layer_norm_pull(
     xp: Any, h: Any, x: Any, w: Any, /, *, axes: int = 1, eps: float = 1e-5, centre: bool = True
 ) -> Any:
@@ -144,7 +190,26 @@ def _batch_norm_vjp(xp: Any, g: Any, x: Any, w: Any, *, eps: float) -> Any:
     return xp.batch_norm_pull(g[0], x, w, g[1], g[2], eps=eps)
 
 
-@primitive(REDUCTION, vjp=joint(_batch_norm_vjp), batch=through_program("batch_norm"), outputs=True)
+def _batch_norm_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, eps: float) -> Any:
+    (x, w, _), axis = xs, _all_but_channels(xs[0].ndim)
+    moves = (ts[0], *(None if t is None else _along(xp, t, x.ndim) for t in ts[1:]))
+    t = _layer_norm_push(xp, x, _along(xp, w, x.ndim), moves, axis=axis, eps=eps, centre=True)
+    t = t if tuple(t.shape) == tuple(x.shape) else xp.broadcast_to(t, shape=tuple(x.shape))
+    if ts[0] is None:
+        return t, xp.zeros_like(y[1]), xp.zeros_like(y[2])
+    d = x - xp.mean(x, axis=axis, keepdims=True)
+    n = count(x.shape, axis) or 1
+    return t, xp.sum(ts[0] / n, axis=axis), xp.sum(ts[0] * d * 2 / n, axis=axis)
+
+
+@primitive(
+    REDUCTION,
+    vjp=joint(_batch_norm_vjp),
+    jvp=_batch_norm_jvp,
+    batch=through_program("batch_norm"),
+    outputs=True,
+    precision="full",
+)
 def batch_norm(xp: Any, x: Any, w: Any, b: Any, /, *, eps: float = 1e-5) -> Any:
     """Each channel (axis 1) of a batch standardised, times w, plus b; and the channels' means and variances.
 
@@ -166,20 +231,39 @@ def batch_norm(xp: Any, x: Any, w: Any, b: Any, /, *, eps: float = 1e-5) -> Any:
 
 
 def _batch_norm_pull_vjp(xp: Any, g: Any, h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float) -> Any:
-    (gx, gw, gb), axis, rank = g, _all_but_channels(x.ndim), x.ndim
+    to_h, to_m, to_v = _batch_norm_jvp(xp, (None, m, v), (x, w, None), g, eps=eps)
+    return to_h, *_batch_norm_turn(xp, h, x, w, v, g[:2], eps), to_m, to_v
+
+
+def _batch_norm_turn(xp: Any, h: Any, x: Any, w: Any, v: Any, moves: Any, eps: float) -> Any:
+    """What moves of x and w make of the cotangents of both: a Hessian, so the same forwards and backwards."""
+    (gx, gw), axis, rank = moves, _all_but_channels(x.ndim), x.ndim
     over: dict[str, Any] = {"axis": axis, "eps": eps, "centre": True}
-    gw, gb, w, v = (_along(xp, r, rank) for r in (gw, gb, w, v))
-    n = count(x.shape, axis) or 1
-    d = x - xp.mean(x, axis=axis, keepdims=True)
-    p = xp.standardise_pull(gx, x, **over)
-    to_h = w * p + gw * xp.standardise(x, **over) + gb
-    to_x = _second(xp, gx, h * w, x, **over) + xp.standardise_pull(gw * h, x, **over)
-    to_x = to_x + (gx - xp.mean(gx, axis=axis, keepdims=True)) * (v * 2 / n)
-    sums = (xp.sum(part, axis=axis) for part in (h * p, gx / n, gx * d * 2 / n))
-    return to_h, to_x, *sums
+    turned = None if gw is None else xp.standardise_pull(_along(xp, gw, rank) * h, x, **over)
+    if gx is None:
+        return turned, None
+    to_x = _second(xp, gx, h * _along(xp, w, rank), x, **over)
+    scale = _along(xp, v * 2 / (count(x.shape, axis) or 1), rank)
+    to_x = total(to_x, turned, (gx - xp.mean(gx, axis=axis, keepdims=True)) * scale)
+    return to_x, xp.sum(h * xp.standardise_pull(gx, x, **over), axis=axis)
 
 
-@primitive(REDUCTION, vjp=joint(_batch_norm_pull_vjp), batch=through_program("batch_norm_pull"), outputs=True)
+def _batch_norm_pull_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, eps: float) -> Any:
+    h, x, w, _, v = xs
+    found = [None] * 3
+    if any(ts[i] is not None for i in (0, 3, 4)):
+        th, tm, tv = (xp.zeros_like(xs[i]) if ts[i] is None else ts[i] for i in (0, 3, 4))
+        found = xp.batch_norm_pull(th, x, w, tm, tv, eps=eps)
+    return _sums(xp, y, found, (*_batch_norm_turn(xp, h, x, w, v, ts[1:3], eps), None))
+
+
+@primitive(
+    REDUCTION,
+    vjp=joint(_batch_norm_pull_vjp),
+    jvp=_batch_norm_pull_jvp,
+    batch=through_program("batch_norm_pull"),
+    outputs=True,
+)
 def batch_norm_pull(xp: Any, h: Any, x: Any, w: Any, m: Any, v: Any, /, *, eps: float = 1e-5) -> Any:
     """The cotangents of x, w and b for cotangents h, m and v of what ``batch_norm(x, w, b)`` gives."""
     axis, rank = _all_but_channels(x.ndim), x.ndim

@@ -12,6 +12,7 @@ from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 
 from .axes import axes_of, inverse, product
+from .forward import by_gradient, linear, of_pull
 from .scan import INF, inexact, is_complex as is_complex, part
 
 
@@ -69,7 +70,7 @@ def _sum_vjp(xp: Any, g: Any, x_meta: Any, *, axis: Any, keepdims: bool) -> Any:
     return spread(xp, g, x_meta, axis, keepdims)
 
 
-@primitive(LINEAR, vjp=_sum_vjp, batch=batch_axes)
+@primitive(LINEAR, vjp=_sum_vjp, batch=batch_axes, precision="full")
 def sum(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Sum along axes. Booleans and small integers add up as int64.
 
@@ -92,7 +93,7 @@ def _mean_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, keepdims: bool) -
     return xp.sum(ts[0], axis=axis, keepdims=keepdims) / (count(xs[0].shape, axis) or 1)
 
 
-@primitive(LINEAR, vjp=_mean_vjp, jvp=_mean_jvp, batch=batch_axes, dtype="float")
+@primitive(LINEAR, vjp=_mean_vjp, jvp=_mean_jvp, batch=batch_axes, dtype="float", precision="full")
 def mean(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Arithmetic mean along axes; NaN where there is nothing to average.
 
@@ -117,7 +118,7 @@ def _var_vjp(xp: Any, g: Any, x: Any, *, axis: Any, correction: float, keepdims:
     return xp.var_pull(g, x, axis=axis, correction=correction, keepdims=keepdims)
 
 
-@primitive(REDUCTION, vjp=_var_vjp, batch=batch_axes, dtype="float")
+@primitive(REDUCTION, vjp=_var_vjp, jvp=of_pull("var_pull"), batch=batch_axes, dtype="float", precision="full")
 def var(xp: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Variance along axes: squared distances from the mean, divided by ``n - correction``.
 
@@ -151,7 +152,7 @@ def _over(xp: Any, g: Any, y: Any) -> Any:
     return xp.where(zero, 0, g) / xp.where(zero, 1, y)
 
 
-@primitive(REDUCTION, vjp=_std_vjp, batch=batch_axes, dtype="float")
+@primitive(REDUCTION, vjp=_std_vjp, jvp=of_pull("std_pull"), batch=batch_axes, dtype="float", precision="full")
 def std(xp: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Standard deviation along axes: the root of `var`. Its gradient is 0 where all values are equal.
 
@@ -190,7 +191,7 @@ def _prod_vjp(xp: Any, g: Any, x: Any, *, axis: Any, dtype: Any, keepdims: bool)
     return xp.permute_dims(xp.reshape(ct, shape=moved), axes=inverse(order))
 
 
-@primitive(REDUCTION, vjp=_prod_vjp, batch=batch_axes)
+@primitive(REDUCTION, vjp=_prod_vjp, jvp=by_gradient("prod"), batch=batch_axes, precision="full")
 def prod(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Product along axes. Its derivatives divide by nothing and are right where elements are zero.
 
@@ -218,7 +219,7 @@ def batch_pull(call: Any, values: Sequence[Any], batched: Sequence[bool], keywor
     return call(*values, **{**keywords, "axis": shifted(keywords["axis"] if rank else None, rank)})
 
 
-@primitive(REDUCTION, vjp=(_extreme_pull_h, None, None), batch=batch_pull)
+@primitive(REDUCTION, vjp=(_extreme_pull_h, None, None), jvp=linear("extreme_pull"), batch=batch_pull)
 def extreme_pull(xp: Any, h: Any, s: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The cotangent of x for a cotangent h of ``s = max(x)`` or ``min(x)``, which elements that tie share evenly."""
     h, s = (kept(xp, r, x, axis, keepdims) for r in (h, s))
@@ -230,7 +231,7 @@ def _extreme_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, keepdims: bool) 
     return xp.extreme_pull(g, y, x, axis=axis, keepdims=keepdims)
 
 
-@primitive(REDUCTION, vjp=_extreme_vjp, batch=batch_axes)
+@primitive(REDUCTION, vjp=_extreme_vjp, jvp=of_pull("extreme_pull"), batch=batch_axes)
 def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Largest value along axes. Elements that tie for it share the gradient evenly.
 
@@ -245,7 +246,7 @@ def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return xp.max(x, axis=axis, keepdims=keepdims)
 
 
-@primitive(REDUCTION, vjp=_extreme_vjp, batch=batch_axes)
+@primitive(REDUCTION, vjp=_extreme_vjp, jvp=of_pull("extreme_pull"), batch=batch_axes)
 def min(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Smallest value along axes. Elements that tie for it share the gradient evenly.
 
@@ -268,7 +269,9 @@ def _logsumexp_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, keepdims: bool
     return xp.logsumexp_pull(g, y, x, axis=axis, keepdims=keepdims)
 
 
-@primitive(REDUCTION, vjp=_logsumexp_vjp, batch=batch_axes, dtype="float")
+@primitive(
+    REDUCTION, vjp=_logsumexp_vjp, jvp=of_pull("logsumexp_pull"), batch=batch_axes, dtype="float", precision="full"
+)
 def logsumexp(xp: Any, x: Any, /, axis: Any = None, keepdims: bool = False) -> Any:
     """``log(sum(exp(x)))`` along axes, without overflow.
 
@@ -316,7 +319,7 @@ def _direction(xp: Any, x: Any) -> Any:
     return _over(xp, xp.conj(x), xp.abs(x)) if is_complex(x.dtype) else xp.sign(x)
 
 
-@primitive(REDUCTION, vjp=_norm_vjp, batch=batch_axes, dtype="float")
+@primitive(REDUCTION, vjp=_norm_vjp, jvp=by_gradient("vector_norm"), batch=batch_axes, dtype="float", precision="full")
 def vector_norm(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
     """Vector norm along axes: ``sum(abs(x)**ord)**(1/ord)``, the largest or smallest size for ``ord=±inf``.
 

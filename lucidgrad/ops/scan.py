@@ -110,7 +110,16 @@ def _recurrence_vjp(xp: Any, g: Any, y: Any, a: Any, *, axis: int, reverse: bool
     return g * _shifted(xp, y, axis, reverse), g
 
 
-@primitive(REDUCTION, vjp=joint(_recurrence_vjp), batch=_batch)
+def _recurrence_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: int, reverse: bool) -> Any:
+    (a, _), (ta, tb) = xs, ts
+    axis = axis_of("recurrence", axis, len(y.shape))
+    if ta is not None:
+        ta = ta * _shifted(xp, y, axis, reverse)
+        tb = ta if tb is None else ta + tb
+    return xp.recurrence(a, tb, axis=axis, reverse=reverse)
+
+
+@primitive(REDUCTION, vjp=joint(_recurrence_vjp), jvp=_recurrence_jvp, batch=_batch)
 def recurrence(xp: Any, a: Any, b: Any, /, *, axis: int = -1, reverse: bool = False) -> Any:
     """Linear recurrence ``y[k] = a[k] * y[k - 1] + b[k]`` along an axis, from the first element or the last.
 
@@ -153,7 +162,7 @@ def _cumulative_sum_vjp(xp: Any, g: Any, x_meta: Any, *, axis: Any, include_init
     return g if x_meta.shape else xp.reshape(g, shape=())
 
 
-@primitive(LINEAR, vjp=_cumulative_sum_vjp, batch=_batch)
+@primitive(LINEAR, vjp=_cumulative_sum_vjp, batch=_batch, precision="full")
 def cumulative_sum(
     xp: Any, x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
@@ -175,20 +184,35 @@ def cumulative_sum(
     return xp.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
+def _before(xp: Any, y: Any, axis: int, include_initial: bool) -> Any:
+    """For each element the product of those before it."""
+    return part(xp, y, axis, None, -1) if include_initial else _shifted(xp, y, axis, ahead=False, fill=1)
+
+
 def _cumulative_prod_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, dtype: Any, include_initial: bool) -> Any:
     shape, axis = x.shape, _axis("cumulative_prod", axis, len(x.shape))
     x = x if shape else xp.reshape(x, shape=(1,))
     x = x if dtype is None else xp.astype(x, dtype=dtype)
-    if include_initial:
-        before, g = part(xp, y, axis, None, -1), part(xp, g, axis, 1)
-    else:
-        before = _shifted(xp, y, axis, ahead=False, fill=1)
+    g = part(xp, g, axis, 1) if include_initial else g
+    before = _before(xp, y, axis, include_initial)
     after = xp.recurrence(_shifted(xp, x, axis, ahead=True), g, axis=axis, reverse=True)
     ct = xp.scale(after, before)  # products may have overflowed before elements that get no gradient
     return ct if shape else xp.reshape(ct, shape=())
 
 
-@primitive(REDUCTION, vjp=_cumulative_prod_vjp, batch=_batch)
+def _cumulative_prod_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, dtype: Any, include_initial: bool) -> Any:
+    axis, (x, t) = _axis("cumulative_prod", axis, len(xs[0].shape)), (xs[0], ts[0])
+    x, t = (v if v.shape else xp.reshape(v, shape=(1,)) for v in (x, t))
+    x, t = (v if dtype is None else xp.astype(v, dtype=dtype) for v in (x, t))
+    t = xp.recurrence(
+        x, xp.scale(t, _before(xp, xp.reshape(y, shape=tuple(y.shape) or (1,)), axis, include_initial)), axis=axis
+    )
+    if include_initial:
+        t = xp.concat(xp.zeros_like(part(xp, y, axis, None, 1)), t, axis=axis)
+    return t if y.shape else xp.reshape(t, shape=())
+
+
+@primitive(REDUCTION, vjp=_cumulative_prod_vjp, jvp=_cumulative_prod_jvp, batch=_batch, precision="full")
 def cumulative_prod(
     xp: Any, x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
@@ -219,7 +243,19 @@ def _logcumsumexp_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: int) -> Any:
     return xp.exp(x - finite) * g
 
 
-@primitive(REDUCTION, vjp=_logcumsumexp_vjp, batch=_batch_same, dtype="float")
+def _logcumsumexp_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: int) -> Any:
+    """A weighted mean of all before and of what is new: the weights are ratios of sums, none exceeds 1."""
+    finite = xp.where(y == -INF, 0, y)
+    t = xp.exp(xs[0] - finite) * ts[0]
+    if not y.shape:
+        return t
+    axis = axis_of("logcumsumexp", axis, len(y.shape))
+    ratio = xp.exp(part(xp, y, axis, None, -1) - part(xp, finite, axis, 1))
+    ratio = xp.concat(xp.zeros_like(part(xp, y, axis, None, 1)), ratio, axis=axis)
+    return xp.recurrence(ratio, t, axis=axis, reverse=False)
+
+
+@primitive(REDUCTION, vjp=_logcumsumexp_vjp, jvp=_logcumsumexp_jvp, batch=_batch_same, dtype="float", precision="full")
 def logcumsumexp(xp: Any, x: Any, /, axis: int) -> Any:
     """``log(cumulative_sum(exp(x)))`` along an axis, without overflow.
 

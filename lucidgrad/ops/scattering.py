@@ -121,7 +121,7 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 
 # -- reducing what falls on one place ------------------------------------------------------------
 def _share(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, axis: int) -> Any:
-    """The cotangent of one of the elements that tie for an extreme."""
+    """The part of one of the elements that tie for an extreme."""
     ties = xp.astype(src == xp.take_along_axis(y, i, axis=axis), dtype=y.dtype)
     ties = xp.put_along_axis_add(ties, i, axis=axis, size=x.shape[axis]) + xp.astype(x == y, dtype=y.dtype)
     return g / xp.where(ties == 0, 1, ties)
@@ -136,13 +136,22 @@ def _extreme_src(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, *, axis: int
     return xp.where(src == xp.take_along_axis(y, i, axis=axis), share, 0)
 
 
+def _extreme_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: int, largest: bool) -> Any:
+    (x, src, i), (tx, tsrc, _) = xs, ts
+    t = xp.zeros_like(y) if tx is None else xp.where(x == y, tx, 0)
+    if tsrc is not None:
+        hits = xp.where(src == xp.take_along_axis(y, i, axis=axis), tsrc, 0)
+        t = t + xp.put_along_axis_add(hits, i, axis=axis, size=x.shape[axis])
+    return _share(xp, t, y, x, src, i, axis)
+
+
 def _extreme_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     rank = len(values[0].shape) - batched[0]
     axis = axis_of("extreme_put", keywords["axis"], rank) + 1
     return call(*spread(values, batched), **{**keywords, "axis": axis})
 
 
-@primitive(REDUCTION, vjp=(_extreme_x, _extreme_src, None), batch=_extreme_batch)
+@primitive(REDUCTION, vjp=(_extreme_x, _extreme_src, None), jvp=_extreme_jvp, batch=_extreme_batch)
 def extreme_put(xp: Any, x: Any, src: Any, i: Any, /, *, axis: int, largest: bool = True) -> Any:
     """The largest (or smallest) of each element of x and those of src whose index along an axis points there.
 

@@ -17,7 +17,7 @@ _LN2, _LN10 = math.log(2.0), math.log(10.0)
 
 
 # -- exponentials and logarithms -----------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * y, dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * y, dtype="float", precision="full")
 def exp(xp: Any, x: Any, /) -> Any:
     """Exponential function.
 
@@ -32,7 +32,7 @@ def exp(xp: Any, x: Any, /) -> Any:
     return xp.exp(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * (y * _LN2), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * (y * _LN2), dtype="float", precision="full")
 def exp2(xp: Any, x: Any, /) -> Any:
     """Two to the power ``x``.
 
@@ -47,7 +47,7 @@ def exp2(xp: Any, x: Any, /) -> Any:
     return xp.exp(x * _LN2)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * y + g, dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * y + g, dtype="float", precision="full")
 def expm1(xp: Any, x: Any, /) -> Any:
     """``exp(x) - 1`` without cancellation near zero.
 
@@ -62,7 +62,7 @@ def expm1(xp: Any, x: Any, /) -> Any:
     return xp.expm1(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x), dtype="float", precision="full")
 def log(xp: Any, x: Any, /) -> Any:
     """Natural logarithm.
 
@@ -77,7 +77,7 @@ def log(xp: Any, x: Any, /) -> Any:
     return xp.log(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x + 1), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x + 1), dtype="float", precision="full")
 def log1p(xp: Any, x: Any, /) -> Any:
     """``log(1 + x)`` without cancellation near zero.
 
@@ -92,7 +92,7 @@ def log1p(xp: Any, x: Any, /) -> Any:
     return xp.log1p(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x * _LN2), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x * _LN2), dtype="float", precision="full")
 def log2(xp: Any, x: Any, /) -> Any:
     """Logarithm to base two.
 
@@ -107,7 +107,7 @@ def log2(xp: Any, x: Any, /) -> Any:
     return xp.log2(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x * _LN10), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x * _LN10), dtype="float", precision="full")
 def log10(xp: Any, x: Any, /) -> Any:
     """Logarithm to base ten.
 
@@ -133,6 +133,7 @@ def share(xp: Any, g: Any, x: Any, other: Any, ln_base: float = 1.0) -> Any:
     ELEMENTWISE,
     vjp=(lambda xp, g, x1, x2: share(xp, g, x1, x2), lambda xp, g, x1, x2: share(xp, g, x2, x1)),
     dtype="float",
+    precision="full",
 )
 def logaddexp(xp: Any, x1: Any, x2: Any, /) -> Any:
     """``log(exp(x1) + exp(x2))`` without overflow.
@@ -206,7 +207,7 @@ def _pow_exponent(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
     return g * (y * (math.log(x1) if x1 > 0 else math.nan))
 
 
-@primitive(ELEMENTWISE, vjp=(_pow_base, _pow_exponent))
+@primitive(ELEMENTWISE, vjp=(_pow_base, _pow_exponent), precision="full")
 def pow(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Power ``x1 ** x2``.
 
@@ -238,7 +239,9 @@ def sqrt(xp: Any, x: Any, /) -> Any:
     return xp.sqrt(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: xp.scale(xp.scale(xp.scale(g, y), y), y) * -0.5, dtype="float")
+@primitive(
+    ELEMENTWISE, vjp=lambda xp, g, y: xp.scale(xp.scale(xp.scale(g, y), y), y) * -0.5, dtype="float", precision="full"
+)
 def rsqrt(xp: Any, x: Any, /) -> Any:
     """Reciprocal square root ``1 / sqrt(x)``.
 
@@ -284,7 +287,7 @@ def cos(xp: Any, x: Any, /) -> Any:
     return xp.cos(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g + g * (y * y), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g + g * (y * y), dtype="float", precision="full")
 def tan(xp: Any, x: Any, /) -> Any:
     """Tangent.
 
@@ -299,7 +302,7 @@ def tan(xp: Any, x: Any, /) -> Any:
     return xp.tan(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, xp.sqrt((1 - x) * (x + 1))), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, xp.sqrt((1 - x) * (x + 1))), dtype="float", precision="full")
 def asin(xp: Any, x: Any, /) -> Any:
     """Inverse sine. Its derivative at -1 and 1 is infinite.
 
@@ -314,7 +317,9 @@ def asin(xp: Any, x: Any, /) -> Any:
     return xp.asin(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.unscale(g, xp.sqrt((1 - x) * (x + 1))), dtype="float")
+@primitive(
+    ELEMENTWISE, vjp=lambda xp, g, x: -xp.unscale(g, xp.sqrt((1 - x) * (x + 1))), dtype="float", precision="full"
+)
 def acos(xp: Any, x: Any, /) -> Any:
     """Inverse cosine. Its derivative at -1 and 1 is minus infinity.
 
@@ -344,11 +349,16 @@ def atan(xp: Any, x: Any, /) -> Any:
     return xp.atan(x)
 
 
+def _over_square(xp: Any, g: Any, r: Any) -> Any:
+    """``g / r**2``, where the square may overflow or vanish."""
+    return xp.unscale(xp.unscale(g, r), r)
+
+
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, x1, x2: xp.unscale(xp.scale(g, x2), x1 * x1 + x2 * x2),
-        lambda xp, g, x1, x2: -xp.unscale(xp.scale(g, x1), x1 * x1 + x2 * x2),
+        lambda xp, g, x1, x2: _over_square(xp, xp.scale(g, x2), xp.hypot(x1, x2)),
+        lambda xp, g, x1, x2: -_over_square(xp, xp.scale(g, x1), xp.hypot(x1, x2)),
     ),
     dtype="float",
 )
@@ -398,7 +408,7 @@ def sinc(xp: Any, x: Any, /) -> Any:
 
 
 # -- hyperbolic functions ------------------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.cosh(x), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.cosh(x), dtype="float", precision="full")
 def sinh(xp: Any, x: Any, /) -> Any:
     """Hyperbolic sine.
 
@@ -413,7 +423,7 @@ def sinh(xp: Any, x: Any, /) -> Any:
     return xp.sinh(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.sinh(x), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.sinh(x), dtype="float", precision="full")
 def cosh(xp: Any, x: Any, /) -> Any:
     """Hyperbolic cosine.
 

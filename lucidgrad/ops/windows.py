@@ -4,7 +4,7 @@
 and so are the functions that pull its cotangents back: the three are closed under differentiation.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.batching import spread
@@ -13,6 +13,7 @@ from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 from lucidgrad.extents import Sizes, check_channels, out_sizes
 
 from .axes import beside, product
+from .forward import bilinear
 
 
 # -- places of windows ----------------------------------------------------------------------------
@@ -116,21 +117,6 @@ def _grouped(xp: Any, h: Any, groups: int) -> Any:
     return xp.reshape(h, shape=(n, groups, o // groups, product(h.shape[2:])))
 
 
-def _sum_of_parts(name: str) -> Callable[..., Any]:
-    """The forward rule of what is linear in each of two inputs."""
-
-    def jvp(xp: Any, y: Any, xs: Any, ts: Any, **keywords: Any) -> Any:
-        function = getattr(xp, name)
-        parts = [
-            function(*(t if k == i else x for k, x in enumerate(xs)), **keywords)
-            for i, t in enumerate(ts)
-            if t is not None
-        ]
-        return xp.zeros_like(y) if not parts else parts[0] if len(parts) == 1 else parts[0] + parts[1]
-
-    return jvp
-
-
 def _into_channels(x: Any) -> Any:
     """A batch of inputs as one whose channels are those of all examples."""
     b, n, c, *rest = x.shape
@@ -177,7 +163,7 @@ def _conv_w(xp: Any, g: Any, x: Any, w_meta: Any, *, stride: Any, padding: Any, 
     return xp.convolution_weight(x, g, window=w_meta.shape[2:], **steps)
 
 
-@primitive(REDUCTION, vjp=(_conv_x, _conv_w), jvp=_sum_of_parts("convolution"), batch=_with_weights)
+@primitive(REDUCTION, vjp=(_conv_x, _conv_w), jvp=bilinear("convolution"), batch=_with_weights, precision="low")
 def convolution(xp: Any, x: Any, w: Any, /, *, stride: Any, padding: Any, dilation: Any, groups: int = 1) -> Any:
     """Convolution of x ``(n, channels, *sizes)`` with weights ``(outputs, channels / groups, *window)``.
 
@@ -207,7 +193,7 @@ def _input_w(xp: Any, g: Any, h: Any, w_meta: Any, *, stride: Any, padding: Any,
     return xp.convolution_weight(g, h, window=w_meta.shape[2:], **steps)
 
 
-@primitive(REDUCTION, vjp=(_input_h, _input_w), jvp=_sum_of_parts("convolution_input"), batch=_with_weights)
+@primitive(REDUCTION, vjp=(_input_h, _input_w), jvp=bilinear("convolution_input"), batch=_with_weights, precision="low")
 def convolution_input(
     xp: Any, h: Any, w: Any, /, *, sizes: Any, stride: Any, padding: Any, dilation: Any, groups: int = 1
 ) -> Any:
@@ -236,7 +222,7 @@ def _weight_h(xp: Any, g: Any, x: Any, *, stride: Any, padding: Any, dilation: A
     return xp.convolution(x, g, stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
-@primitive(REDUCTION, vjp=(_weight_x, _weight_h), jvp=_sum_of_parts("convolution_weight"), batch=_for_weights)
+@primitive(REDUCTION, vjp=(_weight_x, _weight_h), jvp=bilinear("convolution_weight"), batch=_for_weights)
 def convolution_weight(
     xp: Any, x: Any, h: Any, /, *, window: Any, stride: Any, padding: Any, dilation: Any, groups: int = 1
 ) -> Any:

@@ -1,0 +1,68 @@
+"""Why some errors are above four ulp, and why some primitives have no row."""
+
+FROM_VALUE = (
+    "the derivative is made from the value, which saves memory: where that is near ±1, one ulp of it is all that is "
+    "known of the derivative, whose absolute error stays below two ulp of 1"
+)
+TAIL_OF_ONE = (
+    "a number next to 1 is taken from 1 (or one next to -1 is added to it): what is left has "
+    "the absolute error of an ulp of 1"
+)
+DIFFERENCE = "the derivative is a difference of two functions that are nearly equal there"
+LAPACK = "LAPACK's errors are small against the norm of a matrix, not against each entry"
+CENTRED = "values less their mean: one ulp of the values, which are 1000 times their distance from the mean, shows"
+TAIL = "the derivative is made from the value, whose rounding an exponential of its square enlarges, far in the tail"
+
+#: By primitive and column (or all columns, ""): errors above four ulp that conditioning does not explain.
+REASONS: dict[tuple[str, str], str] = {
+    ("tanh", ""): FROM_VALUE,
+    ("sigmoid", ""): FROM_VALUE,
+    ("expm1", ""): FROM_VALUE,
+    ("rnn_sequence", ""): FROM_VALUE + " (tanh, through all steps)",
+    ("mish", ""): TAIL_OF_ONE + ": 1 - tanh² with tanh near 1",
+    ("silu", ""): TAIL_OF_ONE + ": 1 - sigmoid with sigmoid near 1",
+    ("gelu", ""): TAIL_OF_ONE + ": 1 + erf or 1 + tanh, far below zero, as in PyTorch",
+    ("softmax", ""): FROM_VALUE + " (logits 300 apart)",
+    **{
+        (name, ""): TAIL_OF_ONE + ": the logarithm of a sum, or the share of a class, next to 1 (logits 300 apart)"
+        for name in ("log_softmax", "cross_entropy_rows", "cross_entropy_pull")
+    },
+    ("beta", "vjp"): DIFFERENCE + ": digammas of a and of a + b with b much smaller than a",
+    ("betaln", ""): DIFFERENCE + ": digammas of a and of a + b with b much smaller than a",
+    ("erfcx", ""): DIFFERENCE + ": 2x erfcx(x) and 2/√π, from about 1 on",
+    ("i0e", ""): DIFFERENCE + ": the scaled Bessel functions of order 1 and 0, far out",
+    ("i1e", ""): DIFFERENCE + ": the scaled Bessel functions of order 0 and 1, far out",
+    ("erfcinv", ""): TAIL,
+    ("ndtri", ""): TAIL,
+    ("erfinv", "value"): "the rounding of an approximation by rational functions, and of its argument",
+    ("log_ndtr", ""): "a quotient of four rounded factors, one of them erfcx of a rounded argument",
+    ("upper_gamma", "value"): "one less the lower function, where the limit is below 1.5 or the parameter plus 1",
+    ("logaddexp2", ""): "two to the power of a difference that is rounded after it is multiplied by log(2)",
+    ("std", ""): CENTRED,
+    ("det", "value"): LAPACK,
+    ("det", ""): "the determinant times the inverse: " + LAPACK,
+    ("qr", ""): LAPACK,
+}
+
+CONDITION = "conditioning"
+
+CUDA_COFACTOR = "cofactors come from singular values; the CPU takes the determinant times the inverse if that is exact"
+
+#: Where CUDA is further off than the CPU, in float64.
+CUDA_REASONS: dict[str, str] = {
+    **dict.fromkeys(["floor_divide", "remainder"], "CuPy rounds the quotient before it cuts it off"),
+    "logaddexp2": "CuPy takes the logarithm of 1 plus what is small",
+    **dict.fromkeys(["cofactor", "det"], CUDA_COFACTOR),
+}
+
+#: Primitives without a row of their own, each with its reason.
+MISSING: dict[str, str] = {
+    name: f"its values are the VJP of {name.removesuffix('_pull')}, which has a row; its inputs are states that belong "
+    f"together, so that single ones can't be moved; the laws check its derivatives"
+    for name in ("attention_pull", "lstm_sequence_pull", "gru_sequence_pull", "rnn_sequence_pull")
+}
+
+
+def reason(name: str, column: str) -> str | None:
+    """Why an error of a primitive is large."""
+    return REASONS.get((name, column)) or REASONS.get((name, ""))

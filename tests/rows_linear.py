@@ -1,0 +1,16 @@
+"""Samples of `linear` and `affine`."""
+
+from typing import Any
+
+
+def _rows() -> dict[str, Any]:
+    from rows import call
+
+    shapes = [((2, 3), (4, 3)), ((3,), (2, 3)), ((2, 1, 2, 3), (1, 3)), ((0, 3), (2, 3)), ((2, 0), (2, 0))]
+    return {
+        "linear": [call(x, w) for x, w in shapes],
+        "affine": [call(x, w, w[:1]) for x, w in shapes],
+    }
+
+
+ROWS = _rows()
