@@ -1,6 +1,25 @@
-"""Sizes of windows that slide over axes: what rules and kernels both ask."""
+"""Sizes: of tensors, and of windows that slide over axes, which rules and kernels both ask."""
+
+from typing import Any
 
 Sizes = tuple[int, ...]
+
+
+class Size(int):
+    """The number of elements, which can also be asked for one axis as PyTorch's method can."""
+
+    _shape: tuple[int, ...]
+
+    def __new__(cls, shape: tuple[int, ...]) -> "Size":  # noqa: D102
+        n = 1
+        for k in shape:
+            n *= k
+        made = super().__new__(cls, n)
+        made._shape = shape
+        return made
+
+    def __call__(self, dim: int | None = None) -> Any:  # noqa: D102
+        return self._shape if dim is None else self._shape[dim]
 
 
 def out_sizes(

@@ -17,28 +17,12 @@ from .core.levels import Layer
 from .core.modes import leave, state
 from .core.primitive import Primitive, meta_of
 from .core.tape import GraphNode, Handle, Leaf, edge_of, version
+from .extents import Size
 from .methods import Methods
 from .operators import Operators
 from .ops.indexing import getitem, index
 from .ops.joining import unstack
 from .ops.movement import transfer
-
-
-class Size(int):
-    """The number of elements, which can also be asked for one axis as PyTorch's method can."""
-
-    _shape: tuple[int, ...]
-
-    def __new__(cls, shape: tuple[int, ...]) -> "Size":  # noqa: D102
-        n = 1
-        for k in shape:
-            n *= k
-        made = super().__new__(cls, n)
-        made._shape = shape
-        return made
-
-    def __call__(self, dim: int | None = None) -> Any:  # noqa: D102
-        return self._shape if dim is None else self._shape[dim]
 
 
 class Tensor(Box, Operators, Methods, Arranging):
@@ -256,6 +240,8 @@ class Tensor(Box, Operators, Methods, Arranging):
     @data.setter
     def data(self, value: "Tensor") -> None:
         self.array = value.array
+        if type(self._node) is Leaf:
+            self._node.meta = meta_of(value.array)  # gradients that arrive must fit the new values
 
     @property
     def _version(self) -> int:
@@ -441,13 +427,15 @@ class Tensor(Box, Operators, Methods, Arranging):
             notes.append(f"grad_fn={self.grad_fn!r}")
         elif self.requires_grad:
             notes.append("requires_grad=True")
-        return f"tensor({', '.join([backend.format(self.array), *notes])})"
+        shown = f"tensor({', '.join([backend.format(self.array), *notes])})"
+        role = getattr(self, "_role", None)
+        return shown if role is None else f"{role.__name__} containing:\n{shown}"
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else str(self)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        return _rebuild, (self._host(), str(self.device), self.requires_grad)
+        return _rebuild, (self._host(), str(self.device), self.requires_grad, getattr(self, "_role", None))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
         if not self.is_leaf:
@@ -456,7 +444,10 @@ class Tensor(Box, Operators, Methods, Arranging):
         memo[id(self)] = made
         if self.requires_grad:
             made.requires_grad_()
-        if self.grad is not None:
+        role = getattr(self, "_role", None)
+        if role is not None:  # as PyTorch's parameters, a copy starts without a gradient
+            made._role = role
+        elif self.grad is not None:
             made._grad = self.grad.__deepcopy__(memo) if self.grad.is_leaf else self.grad.detach().clone()
         return made
 
@@ -491,8 +482,10 @@ def _raw_key(key: Any, array: Any) -> Any:
     )
 
 
-def _rebuild(values: Any, where: str, requires_grad: bool) -> Tensor:
+def _rebuild(values: Any, where: str, requires_grad: bool, role: type | None = None) -> Tensor:
     made: Tensor = box(device.backend_named(where).from_numpy(values, where))
+    if role is not None:
+        made._role = role
     return made.requires_grad_() if requires_grad else made
 
 

@@ -1,0 +1,409 @@
+"""Activation functions as layers: those of pieces, which may write into their input."""
+
+import warnings
+
+import lucidgrad as lg
+from lucidgrad.nn.functional import activation as functions
+from lucidgrad.nn.module import Module
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "Mish",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Threshold",
+]
+
+
+class ReLU(Module):
+    """``max(x, 0)``, elementwise.
+
+    Parameters
+    ----------
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.ReLU()(lg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.relu, input)
+        return lg.relu(input)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return "inplace=True" if self.inplace else ""
+
+
+class ReLU6(Module):
+    """``min(max(x, 0), 6)``, elementwise.
+
+    Parameters
+    ----------
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.ReLU6()(lg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.relu6, input)
+        return lg.relu6(input)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return "inplace=True" if self.inplace else ""
+
+
+class LeakyReLU(Module):
+    """The input x where it is positive, ``negative_slope * x`` elsewhere.
+
+    Parameters
+    ----------
+    negative_slope : float
+        The slope for negative values.
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.LeakyReLU()(lg.tensor([-1.0, 2.0]))
+    tensor([-0.01,  2.  ])
+    """
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.leaky_relu, input, self.negative_slope)
+        return lg.leaky_relu(input, self.negative_slope)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
+
+
+class ELU(Module):
+    """The input x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Parameters
+    ----------
+    alpha : float
+        The limit for negative values, with the other sign.
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.ELU()(lg.tensor([-1.0, 2.0]))
+    tensor([-0.63212055,  2.        ])
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.elu, input, self.alpha)
+        return lg.elu(input, self.alpha)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class CELU(Module):
+    """The input x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere.
+
+    Parameters
+    ----------
+    alpha : float
+        The limit for negative values, with the other sign.
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.CELU()(lg.tensor([-1.0, 2.0]))
+    tensor([-0.63212055,  2.        ])
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.celu, input, self.alpha)
+        return lg.celu(input, self.alpha)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class SELU(Module):
+    """`ELU` scaled so that mean and variance of values tend to 0 and 1.
+
+    Parameters
+    ----------
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.SELU()(lg.tensor([-1.0, 2.0]))
+    tensor([-1.1113307,  2.101402 ])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.selu, input)
+        return lg.selu(input)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return "inplace=True" if self.inplace else ""
+
+
+class SiLU(Module):
+    """``x * sigmoid(x)``, elementwise.
+
+    Parameters
+    ----------
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.SiLU()(lg.tensor([-1.0, 2.0]))
+    tensor([-0.2689414,  1.761594 ])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.silu, input)
+        return lg.silu(input)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return "inplace=True" if self.inplace else ""
+
+
+class Mish(Module):
+    """``x * tanh(softplus(x))``, elementwise.
+
+    Parameters
+    ----------
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.Mish()(lg.tensor([-1.0, 2.0]))
+    tensor([-0.30340147,  1.9439589 ])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.mish, input)
+        return lg.mish(input)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return "inplace=True" if self.inplace else ""
+
+
+class Hardsigmoid(Module):
+    """A sigmoid of three straight pieces: ``relu6(x + 3) / 6``.
+
+    Parameters
+    ----------
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.Hardsigmoid()(lg.tensor([-1.0, 2.0]))
+    tensor([0.33333334, 0.8333333 ])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.hardsigmoid, input)
+        return lg.hardsigmoid(input)
+
+
+class Hardswish(Module):
+    """``x * hardsigmoid(x)``, elementwise.
+
+    Parameters
+    ----------
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.Hardswish()(lg.tensor([-1.0, 2.0]))
+    tensor([-0.33333334,  1.6666666 ])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.hardswish, input)
+        return lg.hardswish(input)
+
+
+class Hardtanh(Module):
+    """The input x within bounds, and the bounds outside.
+
+    Parameters
+    ----------
+    min_val, max_val : float
+        The bounds.
+    inplace : bool
+        Write into the input.
+    min_value, max_value : float, optional
+        Older names of the bounds.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.Hardtanh()(lg.tensor([-3.0, 0.5]))
+    tensor([-1. ,  0.5])
+    """
+
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
+        super().__init__()
+        for old, new in (("min_value", min_value), ("max_value", max_value)):
+            if new is not None:
+                warnings.warn(
+                    f"keyword argument `{old}` is deprecated and rename to `{old[:-2]}`", FutureWarning, stacklevel=2
+                )
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise AssertionError(
+                f"max_val must be larger than min_val, got max_val={self.max_val}, min_val={self.min_val}"
+            )
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        return functions.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
+
+
+class Threshold(Module):
+    """The input x where it exceeds a threshold, another value elsewhere.
+
+    Parameters
+    ----------
+    threshold : float
+        The threshold.
+    value : float
+        What takes the place of values at or below the threshold.
+    inplace : bool
+        Write into the input.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.Threshold(0.5, 7.0)(lg.tensor([-1.0, 2.0]))
+    tensor([7., 2.])
+    """
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        if self.inplace:
+            return functions.written_into(lg.threshold, input, self.threshold, self.value)
+        return lg.threshold(input, self.threshold, self.value)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")

@@ -1,0 +1,72 @@
+"""Arguments that many functions share: sizes for each axis, inputs with and without a batch, reductions."""
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from lucidgrad.core.levels import Layer
+from lucidgrad.tensor import Tensor
+
+Sizes = int | Sequence[int]
+
+
+def per_axis(name: str, argument: str, value: Any, axes: int, least: int | None = None) -> tuple[int, ...]:
+    """One whole number for each axis, from one number or a sequence of them."""
+    if type(value) is not tuple or len(value) != axes:
+        parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+        if len(parts) not in (1, axes):
+            raise RuntimeError(f"{name}: given {argument}={value!r}, expected one number or {axes} of them")
+        try:
+            parts = tuple(map(operator.index, parts))
+        except TypeError:
+            raise TypeError(
+                f"{name}: given {argument}={value!r}, expected one whole number or {axes} of them"
+            ) from None
+        value = parts * axes if len(parts) == 1 else parts
+    if least is not None and min(value) < least:
+        raise RuntimeError(f"{name}: given {argument}={value!r}, expected numbers not below {least}")
+    return value
+
+
+def with_batch(name: str, x: Tensor, axes: int) -> tuple[Tensor, bool]:
+    """An input ``(n, channels, *sizes)``, and whether the batch axis had to be added."""
+    if x.ndim == axes + 2:
+        return x, False
+    if x.ndim == axes + 1:
+        return x.reshape((1, *x.shape)), True
+    raise RuntimeError(
+        f"{name}: given an input of shape {tuple(x.shape)}, expected {axes + 2} axes (n, channels, *sizes) or, "
+        f"without a batch, {axes + 1}"
+    )
+
+
+def on_host(x: Any) -> Any:
+    """The raw array of a tensor if looking at its values costs nothing (on the CPU, outside of transforms), or None."""
+    raw = getattr(x, "array", None)
+    return None if raw is None or isinstance(raw, Layer) or x.device != "cpu" else raw
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that PyTorch's older arguments ask for, with a warning, or the one given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        reduction = "none"
+    else:
+        reduction = "sum" if size_average is False else "mean"
+    warnings.warn(
+        f"size_average and reduce are old spellings; write reduction={reduction!r} instead", UserWarning, stacklevel=3
+    )
+    return reduction
+
+
+def reduced(name: str, loss: Tensor, reduction: str) -> Tensor:
+    """A loss for each element as it is, its mean or its sum."""
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    if reduction == "none":
+        return loss
+    raise ValueError(f"{name}: given reduction={reduction!r}, expected 'none', 'mean' or 'sum'")
