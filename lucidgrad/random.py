@@ -15,8 +15,8 @@ from .ops.shape import reshape
 from .tensor import Tensor
 
 __all__ = [
-    "Generator", "bernoulli", "manual_seed", "multinomial", "normal", "rand", "rand_like", "randint", "randn",
-    "randn_like", "randperm", "uniform",
+    "Generator", "bernoulli", "get_rng_state", "manual_seed", "multinomial", "normal", "rand", "rand_like", "randint",
+    "randn", "randn_like", "randperm", "set_rng_state", "uniform",
 ]  # fmt: skip
 
 
@@ -80,6 +80,46 @@ def set_states(states: dict[Device, Any]) -> None:
     """Go on from states that `states` gave."""
     for device, value in states.items():
         default_generator(device).set_state(value)
+
+
+def get_rng_state(device: Any = None) -> Any:
+    """Where random numbers stand: a tree of numbers and strings, which `lucidgrad.save` can keep.
+
+    Parameters
+    ----------
+    device
+        The device whose default generator is asked; None: those of all devices, and the seed of others to come.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> state = lg.random.get_rng_state()
+    >>> a = lg.rand(3)
+    >>> lg.random.set_rng_state(state)
+    >>> bool((a == lg.rand(3)).all())
+    True
+    """
+    if device is not None:
+        return default_generator(devices.located(device)).get_state()
+    default_generator(Device("cpu"))
+    return {"seed": _seed.get("value"), **{str(where): state for where, state in states().items()}}
+
+
+def set_rng_state(state: Any, device: Any = None) -> None:
+    """Go on from a state that `get_rng_state` gave, for one device or for all; a state that is none changes nothing."""
+    if device is not None:
+        state = {str(devices.located(device)): state}
+    elif not isinstance(state, dict) or "seed" not in state:
+        raise TypeError("set_rng_state: given no state of all devices; for the state of one, say which device")
+    found = {devices.located(name): value for name, value in state.items() if name != "seed"}
+    try:
+        for where, value in found.items():
+            Generator(where).set_state(value)  # a trial: nothing is changed if this fails
+    except (TypeError, ValueError, KeyError) as error:
+        raise ValueError(f"set_rng_state: given no state of a generator on {where}") from error
+    set_states(found)
+    if state.get("seed") is not None:
+        _seed["value"] = state["seed"]
 
 
 def _draw(

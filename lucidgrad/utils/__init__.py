@@ -1,5 +1,6 @@
-"""Tools around training: checkpointing of activations."""
+"""Tools around training: data, checkpoints on disk, and checkpointing of activations."""
 
-from . import checkpoint
+from . import checkpoint, data
+from .resumption import load_checkpoint, save_checkpoint
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "data", "load_checkpoint", "save_checkpoint"]

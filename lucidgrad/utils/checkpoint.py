@@ -10,7 +10,7 @@ from typing import Any
 from lucidgrad import random
 from lucidgrad.autograd.keeping import change_kept, pack_kept
 from lucidgrad.core.dispatch import box
-from lucidgrad.core.modes import enable_grad, new_nodes
+from lucidgrad.core.modes import enable_grad, new_nodes, set_casting, state
 from lucidgrad.core.primitive import meta_of
 from lucidgrad.tensor import Tensor
 
@@ -33,6 +33,7 @@ class _Frame:
     ) -> None:
         self.run, self.check, self.keeps = run, check, keeps
         self.states = random.states() if preserve else None
+        self.casting = state.casting
         self.metas: list[Any] = []
         self.values: dict[int, Any] = {}
 
@@ -73,14 +74,17 @@ class _Frame:
             collected[number] = array
             return array
 
+        casting = state.casting
         try:
             if self.states is not None:
                 random.set_states(self.states)
+            set_casting(None if self.casting is None else self.casting.again())
             with enable_grad(), new_nodes(collect):
                 self.run()
         except _Done:
             pass
         finally:
+            set_casting(casting)
             if before is not None:
                 random.set_states(before)
         if len(collected) < len(self.metas):

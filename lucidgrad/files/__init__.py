@@ -1,0 +1,148 @@
+"""Files of tensors: `save` and `load` trees of tensors, numbers and text in the safetensors format, without pickle.
+
+Other programs read the tensors by their names. The tree they stood in is kept as text in the header's metadata, with
+checksums, so that a damaged file is told from a sound one. Loading only ever makes tensors, numbers, strings and the
+containers that `save` takes.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from lucidgrad.core import device as devices
+from lucidgrad.core.device import Device
+
+from .container import CHECK, TREE, FileFormatError, about_file, explained, layout, read_array, read_header, replacing
+from .tree import Reader, Writer
+
+__all__ = ["FileFormatError", "load", "metadata", "save"]
+
+
+def save(obj: Any, path: "str | os.PathLike[str]", *, metadata: Mapping[str, str] | None = None) -> None:
+    """Write a tree of tensors, numbers and strings to a safetensors file, all of it or nothing.
+
+    What is kept: dicts, ordered dicts, lists and tuples of tensors and arrays of every dtype, bools, ints, floats,
+    complex numbers, strings, bytes, None, dtypes and devices; of tensors ``requires_grad``, whether one is a parameter,
+    and which are the same or occupy the same memory. History and gradients are not.
+
+    Parameters
+    ----------
+    obj
+        The tree. An object of another type is a TypeError that says where it stands.
+    path
+        The file. It is replaced when the new one is complete, and not touched if anything fails before.
+    metadata
+        Strings by name, for other readers of the file; see `lucidgrad.files.metadata`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
+    >>> lg.save({"w": lg.ones(2, requires_grad=True), "step": 3}, path)
+    >>> lg.load(path)
+    {'w': tensor([1., 1.], requires_grad=True), 'step': 3}
+    """
+    notes = dict(metadata or {})
+    for key, value in notes.items():
+        if type(key) is not str or type(value) is not str:
+            raise TypeError(f"save: metadata has {key!r}: {type(value).__name__}, expected strings by strings")
+        if key in (TREE, CHECK):
+            raise ValueError(f"save: the metadata key {key!r} is used by the format; choose another")
+    writer = Writer()
+    tree = writer.node(obj, ())
+    header, blocks = layout(tree, writer.arrays, notes)
+    with replacing(path) as file:
+        file.write(header)
+        for block in blocks:
+            file.write(block)
+
+
+def load(
+    path: "str | os.PathLike[str]", *, map_location: Any = None, device: Any = None, requires_grad: bool | None = None
+) -> Any:
+    """Read a file that `save` wrote, or any safetensors file, which gives a dict of tensors.
+
+    No code in the file is run: there can be none. Sizes are checked against the file before memory is taken for them.
+
+    Parameters
+    ----------
+    path
+        The file.
+    map_location, device
+        Where tensors go: a device, or a dict from the devices they were on to others. By default where they were.
+    requires_grad
+        False: no tensor requires gradients, whatever was saved.
+
+    Returns
+    -------
+    object
+        The tree.
+
+    Raises
+    ------
+    FileFormatError
+        The file is no safetensors file, or it is damaged or cut short.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "pair.safetensors")
+    >>> w = lg.arange(3.0)
+    >>> lg.save([w, w], path)
+    >>> a, b = lg.load(path, map_location="cpu")
+    >>> a is b
+    True
+    """
+    if map_location is not None and device is not None:
+        raise ValueError("load: given both map_location and device, expected one of them")
+    target = device if map_location is None else map_location
+    with open(path, "rb") as file, explained(path):
+        entries, notes, start = read_header(file)
+        about = about_file(notes, entries)
+        sums, wide = about.get("sums", {}), set(about.get("complex128", ()))
+        arrays = {}
+        for name, entry in entries.items():
+            file.seek(start + entry.start)
+            arrays[name] = read_array(file, name, entry, sums.get(name), name in wide)
+
+    known: dict[tuple[str, str], Any] = {}
+
+    def placed(name: str, saved_on: str) -> Any:
+        where = str(_located(target, saved_on))
+        if (name, where) not in known:
+            host = arrays[name]
+            known[name, where] = devices.backend_named(where).from_numpy(host, where)
+        return known[name, where]
+
+    reader = Reader(placed)
+    with explained(path):
+        if about:
+            tree = reader.node(about["tree"])
+        else:
+            tree = {name: reader.tensor(name, {}, 0) for name in entries}
+    if requires_grad is False:
+        for t in reader.tensors:
+            t.requires_grad_(False)
+    return tree
+
+
+def metadata(path: "str | os.PathLike[str]") -> dict[str, str]:
+    """The strings that a safetensors file has beside its tensors, without those that `load` needs itself.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "noted.safetensors")
+    >>> lg.save([1], path, metadata={"author": "Ada"})
+    >>> lg.files.metadata(path)
+    {'author': 'Ada'}
+    """
+    with open(path, "rb") as file, explained(path):
+        _, notes, _ = read_header(file)
+    return {key: value for key, value in notes.items() if key not in (TREE, CHECK)}
+
+
+def _located(target: Any, saved_on: str) -> Device:
+    if isinstance(target, Mapping):
+        target = target.get(saved_on, saved_on)
+    return devices.located(saved_on if target is None else target)

@@ -1,0 +1,234 @@
+"""The safetensors format: eight bytes with the length of a header, the header in JSON, and the tensors' bytes.
+
+Every size and place that a header claims is checked against the file before memory is taken for it.
+"""
+
+import contextlib
+import importlib
+import io
+import json
+import math
+import os
+import secrets
+import struct
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from lucidgrad.core import device as devices, dtype as dtypes
+from lucidgrad.core.errors import DeviceError
+
+#: The format's names of dtypes. complex128 has none: it is kept as pairs of float64.
+_CODES = {
+    "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16",
+    "uint32": "U32", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
+    "complex64": "C64",
+}  # fmt: skip
+_NAMES = {code: name for name, code in _CODES.items()}
+
+TREE, CHECK = "lucidgrad", "lucidgrad.checksum"  # keys of the metadata
+_UNCHECKED = "00000000"
+_MOST_HEADER = 100_000_000  # bytes, as in the format's own implementation
+_MOST_AXES = 64
+
+
+class FileFormatError(ValueError):
+    """A file is no safetensors file, or was damaged or cut short."""
+
+
+# -- writing -------------------------------------------------------------------------------------
+def layout(tree: Any, arrays: dict[str, Any], notes: dict[str, str]) -> tuple[bytes, list[Any]]:
+    """The header, and the tensors' bytes in the order of the file: large elements first, so that all are aligned."""
+    parts = {name: _bytes_of(array) for name, array in arrays.items()}
+    order = sorted(parts, key=lambda name: -parts[name].itemsize)
+    sums = {name: f"{zlib.crc32(parts[name].data):08x}" for name in order}
+    wide = [name for name in order if str(arrays[name].dtype) == "complex128"]
+    about = json.dumps({"version": 1, "tree": tree, "sums": sums, "complex128": wide}, separators=(",", ":"))
+    entries: dict[str, Any] = {"__metadata__": {**notes, TREE: about, CHECK: _UNCHECKED}}
+    start = 0
+    for name in order:
+        shape, code = list(arrays[name].shape), _CODES.get(str(arrays[name].dtype), "F64")
+        end = start + parts[name].nbytes
+        entries[name] = {"dtype": code, "shape": shape + [2] * (name in wide), "data_offsets": [start, end]}
+        start = end
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _MOST_HEADER:
+        raise ValueError(
+            f"save: what describes the tree takes {len(text)} bytes, more than {_MOST_HEADER} can't be read"
+        )
+    place = text.index(f'"{CHECK}":"'.encode()) + len(CHECK) + 4
+    text = text[:place] + f"{zlib.crc32(text):08x}".encode() + text[place + len(_UNCHECKED) :]
+    return struct.pack("<Q", len(text)) + text, [parts[name].data for name in order]
+
+
+class _Bytes(NamedTuple):
+    data: memoryview
+    itemsize: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.data.nbytes
+
+
+def _bytes_of(array: Any) -> _Bytes:
+    name = str(array.dtype)
+    if name not in _CODES and name != "complex128":
+        raise TypeError(f"save: the format has no dtype {name}")
+    flat = array.reshape(-1)  # copies only if it is not contiguous
+    if sys.byteorder == "big":
+        flat = flat.byteswap()
+    return _Bytes(memoryview(flat.view("uint8")), int(array.dtype.itemsize))
+
+
+@contextlib.contextmanager
+def replacing(path: "str | os.PathLike[str]") -> Iterator[io.BufferedWriter]:
+    """A new file beside a path, which takes its place at the end and leaves no trace if anything fails."""
+    target = os.path.realpath(os.fspath(path))
+    if os.path.isdir(target):
+        raise IsADirectoryError(f"save: {target!r} is a directory, expected the name of a file")
+    beside = os.path.join(os.path.dirname(target), f".{os.path.basename(target)[:200]}.{secrets.token_hex(6)}")
+    mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else None
+    number = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with open(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(beside, mode)
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+    _settle(os.path.dirname(target))
+
+
+def _settle(folder: str) -> None:
+    """Make sure that a new name in a folder survives a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+# -- reading -------------------------------------------------------------------------------------
+class Entry(NamedTuple):
+    """What a tensor is, and where its bytes are."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+@contextlib.contextmanager
+def explained(path: Any) -> Iterator[None]:
+    """Whatever goes wrong in what a file says is the file's fault."""
+    try:
+        yield
+    except FileFormatError as error:
+        raise FileFormatError(f"{os.fspath(path)}: {error}") from None
+    except DeviceError as error:
+        raise DeviceError(f"{os.fspath(path)}: {error}; map_location='cpu' loads it elsewhere") from error
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, RuntimeError) as error:
+        raise FileFormatError(f"{os.fspath(path)}: the file is damaged ({type(error).__name__}: {error})") from error
+
+
+def read_header(file: io.BufferedReader) -> tuple[dict[str, Entry], dict[str, str], int]:
+    """The tensors' places, the metadata, and where the tensors' bytes begin; all checked against the file's length."""
+    length = os.fstat(file.fileno()).st_size
+    first = file.read(8)
+    size = int.from_bytes(first, "little")
+    if len(first) < 8 or size > min(length - 8, _MOST_HEADER):
+        raise FileFormatError(f"given {length} bytes, expected a safetensors file; this is none, or it was cut short")
+    text = file.read(size)
+    if len(text) != size or not text.startswith(b"{"):
+        raise FileFormatError("the header is not that of a safetensors file")
+    parsed = json.loads(text.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_number)
+    notes = parsed.pop("__metadata__", {})
+    if type(notes) is not dict or not all(type(value) is str for value in notes.values()):
+        raise FileFormatError("the metadata are not strings by name")
+    if TREE in notes or CHECK in notes:
+        check = notes.get(CHECK, "").encode()
+        plain = text.replace(b'"%s":"%s"' % (CHECK.encode(), check), f'"{CHECK}":"{_UNCHECKED}"'.encode(), 1)
+        if len(check) != len(_UNCHECKED) or f"{zlib.crc32(plain):08x}".encode() != check:
+            raise FileFormatError("the header is damaged: its checksum is wrong")
+    entries = {name: _entry(name, found) for name, found in parsed.items()}
+    end = 0
+    for name, entry in sorted(entries.items(), key=lambda pair: pair[1][2:]):
+        if entry.start != end:
+            raise FileFormatError(f"the bytes of {name!r} begin at {entry.start}, expected {end}")
+        end = entry.end
+    if end != length - 8 - size:
+        raise FileFormatError(
+            f"the tensors take {end} bytes, the file has {length - 8 - size}: it was cut short or damaged"
+        )
+    return entries, notes, 8 + size
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise FileFormatError("a name stands twice in the header")
+    return made
+
+
+def _no_number(text: str) -> Any:
+    raise FileFormatError(f"the header has {text}, which is no JSON")
+
+
+def _entry(name: str, found: Any) -> Entry:
+    """One tensor's line of the header, if it makes sense."""
+    code, shape, (start, end) = found["dtype"], tuple(found["shape"]), found["data_offsets"]
+    if code not in _NAMES:
+        raise FileFormatError(f"{name!r} has the dtype {code!r}, which is not known here")
+    if not all(type(n) is int and n >= 0 for n in (*shape, start, end)) or len(shape) > _MOST_AXES:
+        raise FileFormatError(f"{name!r} has a shape or place that no tensor can have")
+    if math.prod(n for n in shape if n) >= 2**60:
+        raise FileFormatError(f"{name!r} has the shape {shape}, which no tensor can have")
+    bits = {"BOOL": 8, "BF16": 16}.get(code) or int(code[1:])
+    if end - start != math.prod(shape) * bits // 8:
+        raise FileFormatError(f"{name!r} has the shape {shape} of {code}, and {end - start} bytes")
+    return Entry(_NAMES[code], shape, start, end)
+
+
+def about_file(notes: dict[str, str], entries: dict[str, Entry]) -> dict[str, Any]:
+    """What `save` wrote beside the tensors; empty for the files of others."""
+    if TREE not in notes:
+        return {}
+    about = json.loads(notes[TREE], parse_constant=_no_number)
+    if about["version"] != 1:
+        raise FileFormatError(f"the file has version {about['version']}, this release reads version 1")
+    if about["sums"].keys() != entries.keys():
+        raise FileFormatError("the tensors are not those that were saved")
+    return about
+
+
+def _load_bfloat16(name: str) -> None:
+    try:
+        importlib.import_module("lucidgrad.backends.cpu.bfloat16")
+    except AttributeError as error:
+        raise ImportError(f"{name!r} has the dtype bfloat16: {error}") from None
+
+
+def read_array(file: io.BufferedReader, name: str, entry: Entry, checksum: str | None, wide: bool) -> Any:
+    """The values of one tensor, read straight into their memory."""
+    if entry.dtype not in dtypes.known():  # bfloat16, which is loaded when first met
+        _load_bfloat16(name)
+    made = devices.backend_named("cpu").library.empty(entry.shape, dtype=dtypes.named(entry.dtype))
+    flat = made.reshape(-1)
+    memory = memoryview(flat.view("uint8"))
+    if file.readinto(memory) != entry.end - entry.start:
+        raise FileFormatError(f"the bytes of {name!r} end too early")
+    if checksum is not None and f"{zlib.crc32(memory):08x}" != checksum:
+        raise FileFormatError(f"the bytes of {name!r} are damaged: their checksum is wrong")
+    if entry.dtype == "bool" and flat.size and flat.view("uint8").max() > 1:
+        raise FileFormatError(f"{name!r} has booleans that are neither 0 nor 1")
+    if sys.byteorder == "big":
+        flat.byteswap(inplace=True)
+    return made.view("complex128").reshape(entry.shape[:-1]) if wide else made
