@@ -287,7 +287,7 @@ from .ops.taking import take, take_along_axis
 from .tensor import Tensor  # isort: split
 
 from . import autograd
-from .config import __version__, show_config
+from .config import __version__, get_num_threads, set_num_threads, show_config
 from .creation import (
     arange,
     as_tensor,
@@ -312,6 +312,7 @@ from .inspection import VERSIONS as _VERSIONS, __array_namespace_info__
 from .random import (
     Generator,
     bernoulli,
+    get_rng_state,
     manual_seed,
     multinomial,
     normal,
@@ -321,6 +322,7 @@ from .random import (
     randn,
     randn_like,
     randperm,
+    set_rng_state,
     uniform,
 )
 
@@ -341,9 +343,18 @@ _LATER = {
     "custom_vjp": ".autograd.function",
     "cuda": ".cuda",
     "fft": ".fft",
+    "files": ".files",
     "func": ".func",
+    "GradScaler": ".amp",
+    "amp": ".amp",
+    "autocast": ".amp",
+    "bfloat16": ".backends.cpu.bfloat16",
     "linalg": ".linalg",
+    "load": ".files",
+    "nn": ".nn",
+    "optim": ".optim",
     "profiler": ".profiler",
+    "save": ".files",
     "special": ".special",
     "utils": ".utils",
     "viz": ".viz",
@@ -354,8 +365,10 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import cuda, cudasim, fft, func, linalg, profiler, special, utils, viz
+    from . import amp, cuda, cudasim, fft, func, linalg, nn, optim, profiler, special, utils, viz
+    from .amp import GradScaler, autocast
     from .autograd.function import custom_vjp
+    from .files import load, save
     from .ops.bessel import i0
     from .ops.gamma import digamma, lgamma, polygamma
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .core import inplace
+from .core.box import Box
 from .core.dispatch import UNSET
 from .core.primitive import Primitive
 from .ops import arithmetic, arrangement, diagonals, indexing, joining, linalg, movement, scattering, shape
@@ -133,7 +134,9 @@ class Arranging:
 
     # -- writing
     def copy_(self, source: Any) -> Any:
-        """Write another tensor's values into this one; gradients flow to the source."""
+        """Write another tensor's values into this one, from any device; gradients flow to the source."""
+        if isinstance(source, Box) and source.device != self.device:  # type: ignore[attr-defined]
+            source = source.to(self.device)  # type: ignore[attr-defined]
         return _assign(self, source)
 
     def fill_(self, value: Any) -> Any:

@@ -12,6 +12,7 @@ _SIGNED = ("int8", "int16", "int32", "int64")
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 _REAL = ("float16", "float32", "float64")
 _COMPLEX = ("complex64", "complex128")
+_BRAIN = "bfloat16"  # real, too, but not one that every device has
 
 #: The dtype names of each kind that the standard names.
 KINDS = {
@@ -85,7 +86,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str):
         if kind not in KINDS:
             raise ValueError(f"isdtype: given kind {kind!r}, expected one of {', '.join(KINDS)}")
-        return name in KINDS[kind]
+        return name in KINDS[kind] or (name == _BRAIN and kind in ("real floating", "numeric"))
     return name == _name("isdtype", kind)
 
 
@@ -143,7 +144,7 @@ def finfo(type: Any, /) -> FloatInfo:
     (32, 2.220446049250313e-16)
     """
     name = _name("finfo", type)
-    if name not in _REAL + _COMPLEX:
+    if name not in (*_REAL, *_COMPLEX, _BRAIN):
         raise TypeError(f"finfo: given {name}, expected a floating-point dtype")
     real = dtypes.named({"complex64": "float32", "complex128": "float64"}.get(name, name))
     found = device.backend_named("cpu").xp.finfo(real)

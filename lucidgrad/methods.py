@@ -371,7 +371,7 @@ class Methods:
 
     def is_floating_point(self) -> Any:
         """Whether the dtype is a real floating-point one."""
-        return str(self.dtype).startswith("float")  # type: ignore[attr-defined]
+        return "float" in str(self.dtype)  # type: ignore[attr-defined]
 
     def is_complex(self) -> Any:
         """Whether the dtype is complex."""
