@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo    train a small network, then check its gradients"
+	@echo "make demo    train a network on handwritten digits, then check its gradients"
 	@echo "make test    lint, types and the whole test suite"
 	@echo "make lint    ruff and import-linter"
 	@echo "make types   mypy"
@@ -18,7 +18,7 @@ help:
 	@echo "make clean   remove what the other targets made"
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/train.py
+	$(BIN)/python examples/digits.py
 
 test: lint types
 	$(BIN)/python -m pytest -n 2 --durations=10
@@ -43,7 +43,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment, one stamp per set of extras; a stamp is renewed when pyproject.toml changes.
-$(VENV)/.demo: extras :=
+$(VENV)/.demo: extras := [demo]
 $(VENV)/.test: extras := [test]
 $(VENV)/.bench: extras := [bench]
 

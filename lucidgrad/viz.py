@@ -6,7 +6,7 @@ would be too many, and the rest is laid out in layers, inputs above, the loss be
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .core import device
@@ -22,7 +22,7 @@ __all__ = ["Graph", "graph"]
 
 def graph(
     loss: Tensor | Sequence[Tensor],
-    params: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] | Iterable[Tensor] | None = None,
+    params: Any = None,
     *,
     limit: int = 40,
 ) -> "Graph":
@@ -33,8 +33,8 @@ def graph(
     loss
         The results to begin with.
     params
-        Names of tensors: a dict, pairs as ``named_parameters()`` gives them, or just tensors. Dots in names are scopes:
-        a large graph is collapsed into one box per scope.
+        Names of tensors: a module, a dict, pairs as ``named_parameters()`` gives them, or just tensors. Dots in names
+        are scopes: a large graph is collapsed into one box per scope, which is a module.
     limit
         The number of boxes from which on the drawing is collapsed: by scope, then chains, then stages.
 
@@ -66,6 +66,7 @@ def _names(params: Any) -> dict[Any, str]:
     """Nodes and their names."""
     if params is None:
         return {}
+    params = params.named_parameters() if hasattr(params, "named_parameters") else params
     pairs = list(params.items()) if isinstance(params, Mapping) else list(params)
     pairs = [(f"param{i}", p) if isinstance(p, Tensor) else p for i, p in enumerate(pairs)]
     found = {}

@@ -1,8 +1,6 @@
-"""What README and the pages in docs promise: their snippets run, their links resolve, the demo succeeds."""
+"""What README and the pages in docs promise: their snippets run, their links resolve."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,8 +32,3 @@ def test_snippets_run_in_order(page):
 def test_relative_links_resolve(page):
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", text_of(page))
     assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
-
-
-def test_demo_succeeds():
-    demo = subprocess.run([sys.executable, "examples/train.py"], cwd=ROOT, capture_output=True, text=True)
-    assert demo.returncode == 0, demo.stdout + demo.stderr

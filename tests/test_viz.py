@@ -204,3 +204,12 @@ def test_wrong_arguments():
         graph(x, [3])
     with pytest.raises(ValueError, match="limit"):
         graph(x, limit=1)
+
+
+def test_a_network_is_collapsed_by_module():
+    network = lg.nn.Sequential(*(lg.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True) for _ in range(2)))
+    drawn = lg.viz.graph(network(lg.randn(1, 3, 4)).sum(), network)
+    assert drawn.collapsed
+    text = drawn.text()
+    assert "0.self_attn" in text and "1.linear2" in text and "1.norm2" in text
+    assert len(drawn.boxes) <= 40 < drawn.size

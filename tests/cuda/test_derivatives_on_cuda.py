@@ -46,9 +46,7 @@ def flat(tree):
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transform(name):
-    here, there = (
-        TRANSFORMS[name](*(lg.asarray(a, device=device) for a in (X, W, V))) for device in ("cpu", "cuda:0")
-    )
+    here, there = (TRANSFORMS[name](*(lg.asarray(a, device=device) for a in (X, W, V))) for device in ("cpu", "cuda:0"))
     assert all(leaf.device == "cuda:0" for leaf in func.trees.flatten(there)[0])
     for a, b in zip(flat(here), flat(there), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)

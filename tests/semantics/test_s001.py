@@ -17,7 +17,9 @@ NO_ZEROS = "materialize_grads cannot be used when the given input is a GradientE
 
 
 def test_S001_01_signature():
-    parameters = inspect.signature(grad).parameters
+    parameters = dict(inspect.signature(grad).parameters)
+    extension = parameters.pop("chunk_size")
+    assert extension.kind is extension.KEYWORD_ONLY and extension.default is None
     assert {name: p.default for name, p in list(parameters.items())[2:]} == {
         "grad_outputs": None,
         "retain_graph": None,

@@ -1,0 +1,43 @@
+"""Every example runs, with a tiny setting, and leaves its picture behind."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "running")
+
+
+def run(name, *arguments):
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), "--quick", *arguments]
+    path = os.pathsep.join([str(EXAMPLES.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, timeout=600, check=False
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_example(name, tmp_path):
+    device = ["--device", "cuda", "--emulate"] if name == "cuda_kernel" else ["--device", "cpu"]
+    done = run(name, "--out", str(tmp_path), *device)
+    assert done.returncode == 0, done.stdout + done.stderr
+    picture = tmp_path / f"{name}.png"
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.mark.slow
+def test_the_main_job_on_the_emulated_device(tmp_path):
+    done = run("digits", "--device", "cuda", "--emulate", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "on cuda" in done.stdout and "21,642 parameters: True" in done.stdout
+    assert (tmp_path / "digits.safetensors").exists()
+
+
+def test_every_example_states_what_it_expects():
+    for name in NAMES:
+        source = (EXAMPLES / f"{name}.py").read_text()
+        assert "return finish(" in source or "GOAL" in source, name
