@@ -135,14 +135,14 @@ class AveragedModel(nn.Module):
         """What the averaged model makes of the arguments."""
         return self.module(*args, **kwargs)
 
+    def _of(self, model: nn.Module) -> list[lg.Tensor]:
+        return [*model.parameters(), *(model.buffers() if self.use_buffers else ())]
+
     @lg.no_grad()
     def update_parameters(self, model: nn.Module) -> None:
         """Take the parameters of a model up into the averages; the first ones are copied."""
-        averages, params = list(self.module.parameters()), list(model.parameters())
-        if self.use_buffers:
-            averages, params = [*averages, *self.module.buffers()], [*params, *model.buffers()]
-        averages = [x.detach() for x in averages]
-        params = [p.detach().to(x.device) for x, p in zip(averages, params, strict=True)]
+        averages, params = ([x.detach() for x in self._of(m)] for m in (self.module, model))
+        params = [p.to(x.device) for x, p in zip(averages, params, strict=True)]
         count = int(self.n_averaged)
         if count == 0:
             for x, p in zip(averages, params, strict=True):
