@@ -387,3 +387,7 @@ __all__ = [name for name in dir() if not name.startswith("_")] + [
     "__array_namespace_info__",
     "__version__",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
