@@ -128,5 +128,4 @@ TABLE: dict[str, Callable[..., Any]] = {
     "exp2": cupy.exp2,
     "fmod": cupy.fmod,
     "heaviside": cupy.heaviside,
-    "logaddexp2": cupy.logaddexp2,
 }

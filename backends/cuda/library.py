@@ -12,6 +12,8 @@ import array_api_compat.cupy
 import cupy
 import numpy as np
 
+from .generated import OPTIONS, PREAMBLE
+
 compat: Any = array_api_compat.cupy
 
 
@@ -105,22 +107,21 @@ def _whole(name: str) -> Callable[..., Any]:
     return lambda x, /: x.copy() if x.dtype.kind in "iu" else function(x)
 
 
-_REMAINDER = cupy.ElementwiseKernel(
-    "T x1, T x2",
-    "T y",
-    "y = fmod(x1, x2); if (y != 0) { if ((x2 < 0) != (y < 0)) y += x2; } else y = copysign((T)0, x2);",
-    "lucidgrad_remainder",
-)
+def _division(name: str) -> Callable[..., Any]:
+    """A quotient or remainder made from `fmod`: CuPy rounds a quotient first, and makes NaN of infinite divisors."""
+    function = getattr(cupy, name)
+    launch = cupy.ElementwiseKernel(
+        "T x1, T x2", "T y", f"y = lg_{name}(x1, x2)", f"lucidgrad_{name}", preamble=PREAMBLE, options=OPTIONS
+    )
 
+    def divide(x1: Any, x2: Any, /) -> Any:
+        dtype = cupy.result_type(x1, x2)
+        if dtype.kind != "f":
+            return function(x1, x2)
+        x1, x2 = (x.astype(dtype, copy=False) if type(x) is cupy.ndarray else dtype.type(x) for x in (x1, x2))
+        return launch(x1.astype("f"), x2.astype("f")).astype(dtype) if dtype.char == "e" else launch(x1, x2)
 
-def remainder(x1: Any, x2: Any, /) -> Any:
-    """With an infinite divisor too, of which CuPy makes NaN."""
-    dtype = cupy.result_type(x1, x2)
-    if dtype.char not in "fd":
-        if dtype.char != "e":
-            return cupy.remainder(x1, x2)
-        return remainder(*(x.astype("f") if type(x) is cupy.ndarray else x for x in (x1, x2))).astype("e")
-    return _REMAINDER(*(x.astype(dtype, copy=False) if type(x) is cupy.ndarray else x for x in (x1, x2)))
+    return divide
 
 
 _SHIFTS = {
@@ -206,9 +207,10 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
     "bitwise_right_shift": _shift("right"),
     "astype": astype,
     "count_nonzero": count_nonzero,
+    "floor_divide": _division("floor_divide"),
     "full": full,
     "full_like": full_like,
-    "remainder": remainder,
+    "remainder": _division("remainder"),
     "searchsorted": searchsorted,
     "sort": sort,
     "take_along_axis": take_along_axis,

@@ -20,7 +20,7 @@ __all__ = [
 
 _SELU = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 _SQRT_HALF, _NORMAL = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
-_GELU_INNER, _GELU_CUBIC = math.sqrt(2 / math.pi), 0.044715
+_GELU_INNER, _GELU_CUBIC = 2 * math.sqrt(2 / math.pi), 0.044715  # sigmoid(2 * u) is (1 + tanh(u)) / 2
 
 
 # -- made of straight lines ----------------------------------------------------------------------
@@ -316,14 +316,17 @@ def mish(xp: Any, x: Any, /) -> Any:
     return x * xp.tanh(xp.softplus(x))
 
 
+# From the small side, as erfc and sigmoid: one plus erf or tanh would leave nothing far below zero.
 def _gelu_vjp(xp: Any, g: Any, x: Any, *, approximate: str) -> Any:
     if approximate == "none":
-        cdf = (xp.erf(x * _SQRT_HALF) + 1) * 0.5
-        return g * (cdf + x * (xp.exp(x * x * -0.5) * _NORMAL))
+        return g * (xp.erfc(x * -_SQRT_HALF) * 0.5 + x * (xp.exp(x * x * -0.5) * _NORMAL))
     s = x * x
-    t = xp.tanh(x * (s * _GELU_CUBIC + 1) * _GELU_INNER)
-    slope = xp.scale(1 - t * t, x * (s * (3 * _GELU_CUBIC) + 1) * _GELU_INNER)
-    return g * ((t + 1 + slope) * 0.5)
+    z = x * (s * _GELU_CUBIC + 1) * _GELU_INNER
+    e = xp.exp(-xp.abs(z))
+    share = 1 / (e + 1)
+    other = e * share
+    slope = xp.scale(other * share, x * (s * (3 * _GELU_CUBIC) + 1) * _GELU_INNER)
+    return g * (xp.where(z >= 0, share, other) + slope)
 
 
 @primitive(ELEMENTWISE, vjp=_gelu_vjp, dtype="float")
@@ -339,9 +342,9 @@ def gelu(xp: Any, x: Any, /, approximate: str = "none") -> Any:
     [-0.0833, 0.5, 1.0852]
     """
     if approximate == "none":
-        return x * ((xp.erf(x * _SQRT_HALF) + 1) * 0.5)
+        return x * (xp.erfc(x * -_SQRT_HALF) * 0.5)
     if approximate == "tanh":
-        return x * ((xp.tanh(x * (x * x * _GELU_CUBIC + 1) * _GELU_INNER) + 1) * 0.5)
+        return x * xp.sigmoid(x * (x * x * _GELU_CUBIC + 1) * _GELU_INNER)
     raise RuntimeError(f"gelu: given approximate={approximate!r}, expected 'none' or 'tanh'")
 
 

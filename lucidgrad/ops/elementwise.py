@@ -174,7 +174,12 @@ def reciprocal(xp: Any, x: Any, /) -> Any:
     return xp.reciprocal(x)
 
 
-@primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g, x1, x2: -xp.scale(g, x1 // x2)))
+def _remainder_by_divisor(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
+    below = xp.isinf(x2) & ((x1 < 0) != (x2 < 0)) & (x1 != 0)  # there the standard's quotient is -0, not -1
+    return -xp.scale(g, xp.where(below, -1, xp.floor_divide(x1, x2)))
+
+
+@primitive(ELEMENTWISE, vjp=(lambda xp, g: g, _remainder_by_divisor))
 def remainder(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Remainder ``x1 % x2`` of the floored division; it has the sign of ``x2``.
 

@@ -97,6 +97,12 @@ def _product(xp: Any, x: Any, steps: int) -> Any:
 
 
 # -- the gamma function and its logarithm --------------------------------------------------------
+def gammaln_after_one(xp: Any, x: Any) -> Any:
+    """``gammaln(1 + x)`` for ``x`` from 0 to 2, to its last digits near zero."""
+    t = xp.where(x < 1, x, x - 1)
+    return t * (t - 1) * ratio(t, GAMMALN) + xp.log(xp.maximum(x, 1))
+
+
 @primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.psi(x)), dtype="float")
 def gammaln(xp: Any, x: Any, /) -> Any:
     """Logarithm of the absolute value of the gamma function.

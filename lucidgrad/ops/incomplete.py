@@ -1,7 +1,8 @@
 """Incomplete gamma and beta functions, with derivatives with respect to the limit of integration.
 
-Gamma: a power series below the parameter and a continued fraction above it, both of a fixed number of terms; for
-parameters from 20 near the limit N. M. Temme's uniform expansion (Math. Comp. 33, 1979), whose coefficients are exact.
+Gamma: a power series below the parameter and a continued fraction above it, both of a fixed number of terms, and for
+the upper function with small parameters and limits a power series of its own; for parameters from 20 near the limit
+N. M. Temme's uniform expansion (Math. Comp. 33, 1979), whose coefficients are exact.
 Beta: the continued fraction of A. R. DiDonato and A. H. Morris (ACM TOMS 18, 1992), evaluated backwards, and for two
 parameters from 500 a quadrature. Largest relative errors found in float64:
 
@@ -15,7 +16,7 @@ from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
-from .gamma import constant, log_stirling
+from .gamma import constant, gammaln_after_one, log_stirling
 from .polynomials import polynomial
 from .transcendental import filled
 
@@ -77,13 +78,22 @@ def _gamma_power(xp: Any, a: Any, x: Any) -> Any:
     return xp.where(large, far, xp.pow(t, c) * xp.exp(-t) / xp.gamma(c + 1))
 
 
-def _gamma_parts(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """The lower and the upper function of parameters and limits above zero."""
+def _gamma_upper_small(xp: Any, a: Any, x: Any) -> Any:
+    """The upper function where it is the smaller one and limits are up to 1.1: one less a power series, without 1."""
+    series = 1 / (a + 20)
+    for k in range(19, 0, -1):
+        series = 1 / (a + k) - x * series / (k + 1)
+    log_first = xp.log(x) * a - gammaln_after_one(xp, a)
+    return xp.exp(log_first) * a * x * series - xp.expm1(log_first)
+
+
+def _gamma_inside(xp: Any, a: Any, x: Any, upper: bool) -> Any:
+    """The lower or the upper function of parameters and limits above zero."""
     u = (x - a) / a
     uniform = (a >= 20) & (xp.abs(u) <= 0.3)
     least, is_lower = _gamma_uniform(xp, xp.where(uniform, a, 20), xp.where(uniform, u, 0))
     power = _gamma_power(xp, xp.where(uniform, 1, a), xp.where(uniform, 1, x))
-    below = x < xp.maximum(a + 1, 1.5)
+    below = x < xp.maximum(a, 1.1)
     b, t = xp.where(below & ~uniform, a, 1), xp.where(below & ~uniform, x, 1)
     term = t / (b + 1)
     series = term + 1
@@ -96,13 +106,17 @@ def _gamma_parts(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
         fraction = (t - b + (2 * k - 1)) - k * (k - b) / fraction
     other = power * xp.where(below, series, b / fraction)
     least, is_lower = xp.where(uniform, least, other), xp.where(uniform, is_lower, below)
-    return xp.where(is_lower, least, 1 - least), xp.where(is_lower, 1 - least, least)
+    if not upper:
+        return xp.where(is_lower, least, 1 - least)
+    small = (x < 1.1) & (a < xp.where(x < 0.5, -0.4 / xp.log(xp.minimum(x, 0.5)), x * 1.1))
+    series = _gamma_upper_small(xp, xp.where(small, a, 1), xp.where(small, x, 1))
+    return xp.where(small, series, xp.where(is_lower, 1 - least, least))
 
 
 def _gamma_functions(xp: Any, x1: Any, x2: Any, upper: bool) -> Any:
     x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
     inside = (x1 > 0) & (x2 > 0) & (x1 < math.inf) & (x2 < math.inf)
-    y = _gamma_parts(xp, xp.where(inside, x1, 1), xp.where(inside, x2, 1))[upper]
+    y = _gamma_inside(xp, xp.where(inside, x1, 1), xp.where(inside, x2, 1), upper)
     full = (x1 == 0) | (x2 == math.inf)  # all of the integral is below the limit
     empty = (x2 == 0) | (x1 == math.inf)
     y = xp.where(full, float(not upper), xp.where(empty, float(upper), y))

@@ -9,6 +9,7 @@ NotImplemented, or for all programs ``elementwise_step(name, program, lists, set
 """
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +23,19 @@ from lucidgrad.core.tape import ages, last_write, storage, touch, written
 Settings = dict[str, Any]
 
 
+class Columns(list[list[Any]]):
+    """Parameters, gradients and states; only the gradients are ever replaced.
+
+    ``prepared`` is for what a kernel found out about the others.
+    """
+
+    __slots__ = ("prepared",)
+
+    def __init__(self, count: int) -> None:
+        super().__init__([] for _ in range(count))
+        self.prepared: Any = None
+
+
 class Plan:
     """Arrays of one device whose columns have one dtype each: what a kernel takes."""
 
@@ -30,7 +44,7 @@ class Plan:
     def __init__(self, backend: Any, arrays: Sequence[Any]) -> None:
         self.backend, self.dtype = backend, arrays[1].dtype  # of the gradients, which are not kept
         self.complex = arrays[0].dtype in complexes
-        self.columns: list[list[Any]] = [[] for _ in arrays]
+        self.columns = Columns(len(arrays))
         self.shapes: list[tuple[int, ...]] = []
         self.marks: list[Any] | None = None  # what notes writes to the memory of these arrays
 
@@ -39,12 +53,9 @@ class Plan:
         for k, column in enumerate(self.columns):
             if k == 1:
                 continue
-            tensors = lists[k]
-            if len(column) != len(tensors):
+            now = [x.array for x in lists[k]]
+            if len(column) != len(now) or not all(map(operator.is_, column, now)):
                 return False
-            for array, x in zip(column, tensors, strict=True):
-                if x.array is not array:
-                    return False
         grads, kind, dtype = [g.array for g in lists[1]], type(self.columns[0][0]), self.dtype
         for shape, array in zip(self.shapes, grads, strict=True):
             if type(array) is not kind or array.shape != shape or (array.dtype is not dtype and array.dtype != dtype):
@@ -125,9 +136,14 @@ class Step:
         for row in zip(*lists, strict=True):
             first = row[0].array
             backend, shape = device.by_array[type(first)], first.shape
-            arrays = []
+            where, arrays = backend.device_of(first), []
             for k, x in enumerate(row):
                 array = x.array
+                if type(array) is not type(first) or backend.device_of(array) != where:
+                    raise RuntimeError(
+                        f"{self.name}: given a parameter on {where} with a gradient or state on {x.device}, expected "
+                        f"one device; optimizer.load_state_dict(optimizer.state_dict()) moves a state to its parameters"
+                    )
                 if k != 1 and (x._alias is INFERENCE or not backend.writable(array)):
                     check_writable(x, self.name, recording=False)
                 if array.shape != shape:
@@ -136,7 +152,7 @@ class Step:
                         f"{tuple(array.shape)}, expected one shape"
                     )
                 arrays.append(array)
-            key = (backend.device_of(first), *[array.dtype for array in arrays])
+            key = (where, *[array.dtype for array in arrays])
             plan = groups.get(key)
             if plan is None:
                 plan = groups[key] = Plan(backend, arrays)
@@ -167,7 +183,8 @@ class Step:
 
     def _compute_unfused(self, plan: Plan, settings: Settings) -> None:
         """With settings that are on a device: computed there, operation by operation, so that nothing waits."""
-        backend, columns = plan.backend, plan.columns
+        backend = plan.backend
+        columns: list[list[Any]] = plan.columns
         here = backend.device_of(columns[0][0])
         values = dict(settings)
         for name, value in settings.items():

@@ -80,6 +80,26 @@ CASES = {
     "rounding": lambda d: [lg.round(odd(d)), lg.floor(odd(d)), lg.trunc(odd(d))],
     "sign": lambda d: [lg.sign(odd(d)), lg.sign(ints(d)), lg.sign(t([3 + 4j, 0j])(d))],
     "infinities divided": lambda d: [lg.floor_divide(odd(d)[:, None], odd(d)), lg.remainder(odd(d)[:, None], odd(d))],
+    "quotients that round up": lambda d: [
+        f(t([1.0, 20.5, -1.0, 0.3], dtype)(d)[:, None], t([0.001, -0.001, 0.1], dtype)(d))
+        for f in (lg.floor_divide, lg.remainder)
+        for dtype in ("float16", "float32", "float64")
+    ],
+    "quotients of numbers": lambda d: [
+        f(*xs)
+        for f in (lg.floor_divide, lg.remainder)
+        for x in (odd(d), odd32(d), t(ODD, "float16")(d))
+        for number in (0.1, -0.1, 0.0, -0.0, INF, 3)
+        for xs in ((x, number), (number, x))
+    ],
+    "derivatives of remainders": lambda d: [
+        lg.func.jvp(lambda x: lg.remainder(20.5, x), (t([0.001, -0.001, INF, -INF])(d),), (t([1.0] * 4)(d),))[1],
+        lg.func.grad(lambda x: lg.remainder(-1.0, x).sum())(t([0.001, -0.001, INF, -INF])(d)),
+    ],
+    "tails of logarithms": lambda d: [
+        lg.logaddexp2(t([0.0, 1.0, INF, -INF, NAN])(d)[:, None], t([-20.5, -45.0, INF, -INF, NAN])(d)),
+        lg.logaddexp2(t([0.0], "float32")(d), t([-20.5], "float32")(d)),
+    ],
     "integers divided": lambda d: [ints(d) // 2, ints(d) % 2, ints(d) // -2, ints(d) % -2, ints(d) / 2],
     "powers": lambda d: [odd(d)[:, None] ** odd(d), ints(d) ** 2, t([2, 3])(d) ** t([3, 0])(d)],
     "two arguments": lambda d: [f(odd(d)[:, None], odd(d)) for f in (lg.atan2, lg.hypot, lg.copysign, lg.logaddexp)],

@@ -80,6 +80,41 @@ def _pieces(sizes: tuple[int, ...]) -> Any:
     return np.array(pieces, np.int64).reshape(-1, 3)
 
 
+class _Prepared:
+    """What C is told of columns of arrays: where they lie, and in which pieces they are updated."""
+
+    __slots__ = ("addresses", "count", "head", "total")
+
+    def __init__(self, columns: Sequence[Sequence[Any]]) -> None:
+        sizes = tuple([p.size for p in columns[0]])
+        self.total = sum(sizes)
+        self.addresses = np.array([[address(x) for x in column] for column in columns], np.uintp).T.copy()
+        pieces = _pieces(sizes)
+        self.count, self.head = len(pieces), (address(self.addresses), address(pieces), pieces)
+
+    def renew(self, grads: Sequence[Any]) -> None:
+        self.addresses[:, 1] = [address(g) for g in grads]
+
+
+def _prepared(columns: Sequence[Sequence[Any]]) -> _Prepared | None:
+    """The same as the last time but for the gradients, if the columns can tell; None if they are for NumPy."""
+    found: _Prepared | None = getattr(columns, "prepared", None)
+    if found is not None:
+        for g in columns[1]:
+            if not plain(g):
+                return None
+        found.renew(columns[1])
+        return found
+    for column in columns:
+        for x in column:
+            if not plain(x):
+                return None
+    found = _Prepared(columns)
+    if hasattr(columns, "prepared"):
+        columns.prepared = found
+    return found
+
+
 class CompiledStep:
     """A step's loop, compiled when it pays."""
 
@@ -91,18 +126,15 @@ class CompiledStep:
 
     def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> bool:
         """Take the step on all rows of arrays; False if it is for NumPy."""
-        sizes = tuple([p.size for p in columns[0]])
-        total = sum(sizes)
-        if self._function is None and not self._compile(total):
+        if self._function is None and not self._compile(sum([p.size for p in columns[0]])):
             return False
-        rows = [x for arrays in zip(*columns, strict=True) for x in arrays]
-        for x in rows:
-            if not plain(x):
-                return False
-        arrays, pieces = np.array([address(x) for x in rows], np.uintp), _pieces(sizes)
+        prepared = _prepared(columns)
+        if prepared is None:
+            return False
+        addresses, pieces, _ = prepared.head
         numbers = [settings[name] for name in self._names]
-        task = pack(f"2q{len(numbers)}d", address(arrays), address(pieces), *numbers)
-        run(self._function, task, len(pieces), len(columns) * total)  # type: ignore[arg-type]
+        task = pack(f"2q{len(numbers)}d", addresses, pieces, *numbers)
+        run(self._function, task, prepared.count, len(columns) * prepared.total)  # type: ignore[arg-type]
         return True
 
     def _compile(self, total: int) -> bool:
