@@ -1,4 +1,4 @@
-"""``python -m bench.convolutions``: convolutions, pooling and a training step of a small CNN, beside PyTorch eager.
+"""``python -m bench.convolutions``: convolutions and pooling, forward and backward, beside PyTorch eager.
 
 Both take turns, each case in rounds; what is printed is the median over the rounds of the ratio of the two times, and
 the ratio of the shortest ones. Gradients are compared before anything is timed.
@@ -14,9 +14,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bench import machine
-
-#: The ratio that a case must not exceed.
-GOALS = {"CNN step 64x1x28x28": 2.0, "CNN step 32x3x32x32": 2.0}
 
 Step = Callable[[], Any]
 
@@ -82,42 +79,6 @@ def pooling(name: str, n: int, channels: int, size: int) -> tuple[Step, Step]:
     )
 
 
-def _network(nn: Any, channels: int, size: int) -> Any:
-    return nn.Sequential(
-        *(nn.Conv2d(channels, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Flatten(), nn.Linear(32 * (size // 4) ** 2, 10)),
-    )
-
-
-def training(n: int, channels: int, size: int) -> tuple[Step, Step]:
-    """One step of SGD: two convolutions with ReLU and pooling, a linear layer, cross-entropy."""
-    import numpy as np
-    import torch
-
-    import lucidgrad as lg
-
-    source = np.random.default_rng(0)
-    x = source.standard_normal((n, channels, size, size), np.float32)
-    y = source.integers(0, 10, n)
-    theirs, ours = _network(torch.nn, channels, size), _network(lg.nn, channels, size)
-    ours.load_state_dict({k: lg.tensor(v.numpy()) for k, v in theirs.state_dict().items()})
-
-    def step(library: Any, model: Any) -> Step:
-        optimiser = library.optim.SGD(model.parameters(), lr=0.01)
-        inputs, classes = library.tensor(x), library.tensor(y)
-
-        def run() -> list[Any]:
-            optimiser.zero_grad()
-            library.nn.functional.cross_entropy(model(inputs), classes).backward()
-            optimiser.step()
-            return [p.grad for p in model.parameters()]
-
-        return run
-
-    return step(torch, theirs), step(lg, ours)
-
-
 def cases() -> Iterator[tuple[str, Callable[[], tuple[Step, Step]]]]:
     """Names, and what makes both steps."""
     yield "conv 64x1x28x28 to 16", lambda: convolution(64, 1, 16, 28)
@@ -127,8 +88,6 @@ def cases() -> Iterator[tuple[str, Callable[[], tuple[Step, Step]]]]:
     yield "conv 8x64x32x32 to 128, stride 2", lambda: convolution(8, 64, 128, 32, 2)
     yield "max_pool2d 64x16x28x28", lambda: pooling("max_pool2d", 64, 16, 28)
     yield "avg_pool2d 64x16x28x28", lambda: pooling("avg_pool2d", 64, 16, 28)
-    yield "CNN step 64x1x28x28", lambda: training(64, 1, 28)
-    yield "CNN step 32x3x32x32", lambda: training(32, 3, 32)
 
 
 def ratios(theirs: Step, ours: Step, rounds: int) -> tuple[float, float]:
@@ -149,7 +108,7 @@ def ratios(theirs: Step, ours: Step, rounds: int) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Print a table; 1 if a goal was missed."""
+    """Print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.convolutions", description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=60, help="default %(default)s")
     parser.add_argument("--threads", type=int, default=1, help="threads, default %(default)s")
@@ -162,17 +121,14 @@ def main() -> int:
         print("PyTorch is not installed: there is nothing to compare with")
         return 0
     torch.set_num_threads(options.threads)
-    missed = False
     print(", ".join(f"{key}: {value}" for key, value in machine.describe().items()))
     print(f"{'ratio to PyTorch eager':34} {'median':>8} {'best':>8}")
     for name, make in cases():
         if options.only not in name:
             continue
         median, best = ratios(*make(), options.rounds)
-        goal = GOALS.get(name)
-        missed |= goal is not None and median > goal
-        print(f"{name:34} {median:8.2f} {best:8.2f}{'' if goal is None else f'  goal {goal}'}", flush=True)
-    return int(missed)
+        print(f"{name:34} {median:8.2f} {best:8.2f}", flush=True)
+    return 0
 
 
 if __name__ == "__main__":

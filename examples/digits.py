@@ -81,7 +81,7 @@ def prove(network, x, digits):
     """Compare the gradients of the loss with finite differences, in float64; return whether all agree."""
     network = network.double().eval()
     names, values = zip(*((name, p.detach().clone()) for name, p in network.named_parameters()))
-    x, digits = x.double(), digits
+    x = x.double()
 
     def loss(*parameters):
         out = lg.func.functional_call(network, dict(zip(names, parameters)), (x,))

@@ -58,7 +58,7 @@ def load(device):
     root = Path(__file__).resolve().parents[1]
     files = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    characters = sorted({c for c in text if text.count(c) >= 20} | {"?"})
+    characters = sorted({c for c in set(text) if text.count(c) >= 20} | {"?"})
     number = {c: k for k, c in enumerate(characters)}
     return lg.tensor([number.get(c, number["?"]) for c in text], device=device), characters
 

@@ -51,6 +51,7 @@ def _losses() -> dict[str, Any]:
     ]
     rows[2][1][0, 1] = 2
     return {
+        "mean_squared_error": [call((2, 3), (2, 3)), call((), ()), call((2, 1, 2), (2, 1, 2)), call((0, 2), (0, 2))],
         "cross_entropy_rows": [call(x, i, **keywords) for x, i, _, keywords in rows],
         "cross_entropy_pull": [call(x, i, h, **keywords) for x, i, h, keywords in rows],
     }

@@ -222,3 +222,10 @@ def test_on_cuda_it_is_refused():
     ):
         with pytest.raises(TypeError, match="not computed with on CUDA; use float16"):
             make()
+
+
+def test_result_type_takes_arrays_as_well():
+    wide, narrow = lg.ones(3), lg.ones(3, dtype=lg.bfloat16)
+    assert lg.result_type(wide, narrow) == lg.float32
+    assert lg.concat([wide, narrow]).dtype == lg.float32
+    assert lg.concat([wide, wide]).dtype == lg.float32

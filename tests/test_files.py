@@ -101,6 +101,17 @@ def test_requires_grad_is_kept_and_history_is_not(path):
     assert [t.requires_grad for t in found] == [True, True, False]
     assert all(t.is_leaf for t in found)
     assert not any(t.requires_grad for t in again([x, x * 2], path, requires_grad=False))
+    found = again([lg.ones(2), lg.arange(2), lg.tensor([1j])], path, requires_grad=True)
+    assert [t.requires_grad for t in found] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "view", [lambda x: x[::2], lambda x: x.reshape(2, 3).T, lambda x: x[::-1], lambda x: lg.broadcast_to(x[:1], (2, 3))]
+)
+def test_memory_with_gaps_is_kept(view, path):
+    x = view(lg.arange(6.0))
+    found = again(x, path)
+    assert found.shape == x.shape and found.tolist() == x.tolist()
 
 
 def test_parameters_stay_parameters(path):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import rows as compiled
+from .kernels_reduction import mean
 
 #: Elements of a block of rows.
 BLOCK = 65536
@@ -317,10 +318,18 @@ def batch_norm_pull(h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float = 1e-5
     return y.reshape(shape), to_w, to_b
 
 
+def mean_squared_error(x1: Any, x2: Any) -> Any:
+    if x1.shape != x2.shape:
+        raise RuntimeError(f"mean_squared_error: given arrays of shape {x1.shape} and {x2.shape}, expected one shape")
+    d = np.asarray(x1 - x2)
+    np.multiply(d, d, out=d)
+    return mean(d)
+
+
 _FUNCTIONS = (
     *(softmax, softmax_pull, log_softmax, log_softmax_pull, logsumexp_pull, var_pull, std_pull),
     *(cross_entropy_rows, cross_entropy_pull, standardise, standardise_pull, layer_norm, layer_norm_pull),
-    *(batch_norm, batch_norm_pull),
+    *(batch_norm, batch_norm_pull, mean_squared_error),
 )
 
 TABLE: dict[str, Callable[..., Any]] = {function.__name__: function for function in _FUNCTIONS}

@@ -71,7 +71,7 @@ def load(
     map_location, device
         Where tensors go: a device, or a dict from the devices they were on to others. By default where they were.
     requires_grad
-        False: no tensor requires gradients, whatever was saved.
+        Whether the tensors of floating-point and complex numbers require gradients, whatever was saved.
 
     Returns
     -------
@@ -120,9 +120,9 @@ def load(
             tree = reader.node(about["tree"])
         else:
             tree = {name: reader.tensor(name, {}, 0) for name in entries}
-    if requires_grad is False:
+    if requires_grad is not None:
         for t in reader.tensors:
-            t.requires_grad_(False)
+            t.requires_grad_(requires_grad and (t.is_floating_point() or t.is_complex()))
     return tree
 
 

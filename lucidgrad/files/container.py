@@ -76,7 +76,9 @@ def _bytes_of(array: Any) -> _Bytes:
     name = str(array.dtype)
     if name not in _CODES and name != "complex128":
         raise TypeError(f"save: the format has no dtype {name}")
-    flat = array.reshape(-1)  # copies only if it is not contiguous
+    flat = array.reshape(-1)
+    if not flat.flags.c_contiguous:  # a vector with gaps, or one element repeated, which reshape leaves as it is
+        flat = flat.copy()
     if sys.byteorder == "big":
         flat = flat.byteswap()
     return _Bytes(memoryview(flat.view("uint8")), int(array.dtype.itemsize))

@@ -1,6 +1,7 @@
 """Activation functions as layers: those of pieces, which may write into their input."""
 
 import warnings
+from collections.abc import Callable
 
 import lucidgrad as lg
 from lucidgrad.nn.functional import activation as functions
@@ -22,7 +23,25 @@ __all__ = [
 ]
 
 
-class ReLU(Module):
+class _Plain(Module):
+    """A function that has no setting but whether it writes into its input; each layer names its function."""
+
+    _function: Callable[..., lg.Tensor]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: lg.Tensor) -> lg.Tensor:
+        """Apply the function."""
+        return functions.written_into(self._function, input) if self.inplace else self._function(input)
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return "inplace=True" if self.inplace else ""
+
+
+class ReLU(_Plain):
     """``max(x, 0)``, elementwise.
 
     Parameters
@@ -37,22 +56,10 @@ class ReLU(Module):
     tensor([0., 2.])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: lg.Tensor) -> lg.Tensor:
-        """Apply the function."""
-        if self.inplace:
-            return functions.written_into(lg.relu, input)
-        return lg.relu(input)
-
-    def extra_repr(self) -> str:
-        """The arguments."""
-        return "inplace=True" if self.inplace else ""
+    _function = staticmethod(lg.relu)
 
 
-class ReLU6(Module):
+class ReLU6(_Plain):
     """``min(max(x, 0), 6)``, elementwise.
 
     Parameters
@@ -67,19 +74,7 @@ class ReLU6(Module):
     tensor([0., 2.])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: lg.Tensor) -> lg.Tensor:
-        """Apply the function."""
-        if self.inplace:
-            return functions.written_into(lg.relu6, input)
-        return lg.relu6(input)
-
-    def extra_repr(self) -> str:
-        """The arguments."""
-        return "inplace=True" if self.inplace else ""
+    _function = staticmethod(lg.relu6)
 
 
 class LeakyReLU(Module):
@@ -181,7 +176,7 @@ class CELU(Module):
         return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
 
 
-class SELU(Module):
+class SELU(_Plain):
     """`ELU` scaled so that mean and variance of values tend to 0 and 1.
 
     Parameters
@@ -196,22 +191,10 @@ class SELU(Module):
     tensor([-1.1113307,  2.101402 ])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: lg.Tensor) -> lg.Tensor:
-        """Apply the function."""
-        if self.inplace:
-            return functions.written_into(lg.selu, input)
-        return lg.selu(input)
-
-    def extra_repr(self) -> str:
-        """The arguments."""
-        return "inplace=True" if self.inplace else ""
+    _function = staticmethod(lg.selu)
 
 
-class SiLU(Module):
+class SiLU(_Plain):
     """``x * sigmoid(x)``, elementwise.
 
     Parameters
@@ -226,22 +209,10 @@ class SiLU(Module):
     tensor([-0.2689414,  1.761594 ])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: lg.Tensor) -> lg.Tensor:
-        """Apply the function."""
-        if self.inplace:
-            return functions.written_into(lg.silu, input)
-        return lg.silu(input)
-
-    def extra_repr(self) -> str:
-        """The arguments."""
-        return "inplace=True" if self.inplace else ""
+    _function = staticmethod(lg.silu)
 
 
-class Mish(Module):
+class Mish(_Plain):
     """``x * tanh(softplus(x))``, elementwise.
 
     Parameters
@@ -256,22 +227,10 @@ class Mish(Module):
     tensor([-0.30340147,  1.9439589 ])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: lg.Tensor) -> lg.Tensor:
-        """Apply the function."""
-        if self.inplace:
-            return functions.written_into(lg.mish, input)
-        return lg.mish(input)
-
-    def extra_repr(self) -> str:
-        """The arguments."""
-        return "inplace=True" if self.inplace else ""
+    _function = staticmethod(lg.mish)
 
 
-class Hardsigmoid(Module):
+class Hardsigmoid(_Plain):
     """A sigmoid of three straight pieces: ``relu6(x + 3) / 6``.
 
     Parameters
@@ -286,18 +245,14 @@ class Hardsigmoid(Module):
     tensor([0.33333334, 0.8333333 ])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
+    _function = staticmethod(lg.hardsigmoid)
 
-    def forward(self, input: lg.Tensor) -> lg.Tensor:
-        """Apply the function."""
-        if self.inplace:
-            return functions.written_into(lg.hardsigmoid, input)
-        return lg.hardsigmoid(input)
+    def extra_repr(self) -> str:
+        """Nothing, as in PyTorch."""
+        return ""
 
 
-class Hardswish(Module):
+class Hardswish(_Plain):
     """``x * hardsigmoid(x)``, elementwise.
 
     Parameters
@@ -312,15 +267,11 @@ class Hardswish(Module):
     tensor([-0.33333334,  1.6666666 ])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
+    _function = staticmethod(lg.hardswish)
 
-    def forward(self, input: lg.Tensor) -> lg.Tensor:
-        """Apply the function."""
-        if self.inplace:
-            return functions.written_into(lg.hardswish, input)
-        return lg.hardswish(input)
+    def extra_repr(self) -> str:
+        """Nothing, as in PyTorch."""
+        return ""
 
 
 class Hardtanh(Module):

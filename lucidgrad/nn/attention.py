@@ -53,6 +53,14 @@ class MultiheadAttention(Module):
     (12, 4)
     """
 
+    in_proj_weight: Any
+    in_proj_bias: Any
+    q_proj_weight: Any
+    k_proj_weight: Any
+    v_proj_weight: Any
+    bias_k: Any
+    bias_v: Any
+
     def __init__(
         self,
         embed_dim: int,
@@ -93,16 +101,15 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        own = self.__dict__
-        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
-            if own[name] is not None:
-                xavier_uniform_(own[name])
-        if own["in_proj_bias"] is not None:
-            constant_(own["in_proj_bias"], 0.0)
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            constant_(self.in_proj_bias, 0.0)
             constant_(self.out_proj.bias, 0.0)
-        for name in ("bias_k", "bias_v"):
-            if own[name] is not None:
-                xavier_normal_(own[name])
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                xavier_normal_(bias)
 
     def forward(
         self,
@@ -116,17 +123,16 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """The outputs, and the weights if they are needed; see `functional.multi_head_attention_forward`."""
-        own = self.__dict__
         return multi_head_attention_forward(
             query,
             key,
             value,
             self.embed_dim,
             self.num_heads,
-            own["in_proj_weight"],
-            own["in_proj_bias"],
-            own["bias_k"],
-            own["bias_v"],
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
             self.add_zero_attn,
             self.dropout,
             self.out_proj.weight,
@@ -136,9 +142,9 @@ class MultiheadAttention(Module):
             need_weights,
             attn_mask,
             not self._qkv_same_embed_dim,
-            own["q_proj_weight"],
-            own["k_proj_weight"],
-            own["v_proj_weight"],
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
             batch_first=self.batch_first,

@@ -125,8 +125,7 @@ class RNNBase(Module):
             states = tuple(lg.zeros((count, x.shape[1], n), dtype=x.dtype, device=x.device) for n in widths)
         else:
             states = _check_states(who, hx, batched, [(count, x.shape[1], n) for n in widths], x.dtype)
-        own = self.__dict__
-        weights = [[None if name is None else own[name] for name in names] for names in self._weight_names]
+        weights = [[None if name is None else getattr(self, name) for name in names] for names in self._weight_names]
         y, ends = recurrent_layers(self.mode, x, states, weights, self.dropout, self.training, self.bidirectional)
         y = y.swapaxes(0, 1) if self.batch_first else y
         if not batched:
@@ -328,6 +327,9 @@ class LSTM(RNNBase):
 class RNNCellBase(Module):
     """What the cells share: weights and biases for ``num_chunks`` gates."""
 
+    bias_ih: Any
+    bias_hh: Any
+
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
     ) -> None:
@@ -364,8 +366,8 @@ class RNNCellBase(Module):
                 raise ValueError(f"{who}: Expected hx to be 1D or 2D, got {part.ndim}D instead")
         states = tuple(part if part.ndim == 2 else part.unsqueeze(0) for part in states)
         self._check(who, x, states)
-        b_ih, b_hh = self.__dict__["bias_ih"], self.__dict__["bias_hh"]
-        found = function(x, states if count > 1 else states[0], self.weight_ih, self.weight_hh, b_ih, b_hh)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        found = function(x, states if count > 1 else states[0], *weights)
         found = found if count > 1 else (found,)
         return tuple(found) if input.ndim == 2 else tuple(part.squeeze(0) for part in found)
 

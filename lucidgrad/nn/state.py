@@ -77,6 +77,8 @@ def as_values(value: Any, like: lg.Tensor) -> lg.Tensor:
         return value.detach()
     if hasattr(value, "detach"):
         value = value.detach()
+        if str(value.dtype).endswith("bfloat16"):  # NumPy has none, so it comes as float32, which holds it exactly
+            value = value.float()
     if not (hasattr(value, "__array__") or hasattr(value, "__dlpack__") or isinstance(value, (int, float, complex))):
         raise TypeError(f"expected a Tensor or an array, given {type(value).__name__}")
     return lg.asarray(value, device=like.device)

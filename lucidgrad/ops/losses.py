@@ -1,13 +1,13 @@
-"""Losses that earn a kernel: cross-entropy of logits with class numbers."""
+"""Losses that earn a kernel: cross-entropy of logits with class numbers, and the mean squared error."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import spread
+from lucidgrad.core.batching import spread, through_program
 from lucidgrad.core.primitive import REDUCTION, primitive
 
-from .axes import axis_of
-from .forward import hessian, of_pull
+from .axes import axis_of, product
+from .forward import hessian, of_pull, total
 from .scan import inexact
 
 
@@ -78,3 +78,44 @@ def cross_entropy_pull(xp: Any, x: Any, i: Any, h: Any, /, *, axis: int = -1, ig
     h = xp.expand_dims(_used(xp, h, i, ignore_index), axis=axis)
     i = xp.expand_dims(xp.where(i == ignore_index, 0, i), axis=axis)
     return h * xp.softmax(x, axis=axis) - xp.put_along_axis_add(h, i, axis=axis, size=x.shape[axis])
+
+
+# -- the mean squared error ----------------------------------------------------------------------
+def _squared_error_vjp(sign: int) -> Any:
+    def rule(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
+        return (g * (sign * 2 / (product(x1.shape) or 1))) * (x1 - x2)
+
+    return rule
+
+
+def _squared_error_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+    (x1, x2), (t1, t2) = xs, ts
+    t = total(t1, None if t2 is None else -t2)
+    return xp.sum((x1 - x2) * t, axis=None, keepdims=False) * (2 / (product(x1.shape) or 1))
+
+
+@primitive(
+    REDUCTION,
+    vjp=(_squared_error_vjp(1), _squared_error_vjp(-1)),
+    jvp=_squared_error_jvp,
+    batch=through_program("mean_squared_error"),
+    dtype="float",
+    precision="full",
+)
+def mean_squared_error(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The mean of ``(x1 - x2)**2`` over arrays of one shape.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.losses import mean_squared_error
+    >>> x = lg.tensor([1.0, 3.0], requires_grad=True)
+    >>> mean_squared_error(x, lg.zeros(2)).backward()
+    >>> x.grad.tolist()
+    [1.0, 3.0]
+    """
+    if tuple(x1.shape) != tuple(x2.shape):
+        raise RuntimeError(
+            f"mean_squared_error: given arrays of shape {tuple(x1.shape)} and {tuple(x2.shape)}, expected one shape"
+        )
+    return xp.mean(xp.square(inexact(x1) - x2), axis=None, keepdims=False)

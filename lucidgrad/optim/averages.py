@@ -7,7 +7,8 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.ops.steps import Step
 
-_FOLLOW = Step("ema_step", lambda xp, shadow, p, *, change: (shadow + (p - shadow) * change,))
+#: Takes averages a part of the way to the parameters.
+FOLLOW = Step("ema_step", lambda xp, average, p, *, change: (average + (p - average) * change,))
 
 
 class EMA:
@@ -44,7 +45,7 @@ class EMA:
 
     def update(self) -> None:
         """Let the average follow the parameters, by ``1 - decay`` of the way."""
-        _FOLLOW(self.averages, self.params, change=1.0 - self.decay)
+        FOLLOW(self.averages, self.params, change=1.0 - self.decay)
 
     @lg.no_grad()
     def copy_to(self, params: Iterable[Any] | None = None) -> None:

@@ -166,6 +166,14 @@ class MultiStepLR(_Chained):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
+    def state_dict(self) -> dict[str, Any]:
+        """All attributes but the optimiser; the milestones as a plain dictionary, which files can keep."""
+        return {**super().state_dict(), "milestones": dict(self.milestones)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        super().load_state_dict({**state_dict, "milestones": Counter(state_dict["milestones"])})
+
     def _factor(self) -> float | None:
         times = self.milestones.get(self.last_epoch, 0)
         return self.gamma**times if times else None

@@ -82,10 +82,10 @@ class LBFGS(Optimizer):
     def _move(self, length: Any, direction: Any) -> None:
         start = 0
         for p in self._params:
-            whole = lg.isdtype(p.dtype, "complex floating")
-            size = int(p.size) * (2 if whole else 1)
+            is_complex = lg.isdtype(p.dtype, "complex floating")
+            size = int(p.size) * (2 if is_complex else 1)
             part = direction[start : start + size]
-            if whole:
+            if is_complex:
                 pairs = part.reshape(-1, 2)
                 part = (pairs[:, 0] + 1j * pairs[:, 1]).to(p.dtype)
             p.add_(part.reshape(p.shape).to(dtype=p.dtype, device=p.device), alpha=length)

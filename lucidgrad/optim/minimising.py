@@ -125,28 +125,30 @@ class _Space:
         if not leaves:
             raise ValueError("minimize_scipy: given an x0 without tensors, expected one or a tree of some")
         self.leaves = [x if isinstance(x, lg.Tensor) else lg.tensor(x) for x in leaves]
-        self.whole = [lg.isdtype(x.dtype, "complex floating") for x in self.leaves]
+        self.is_complex = [lg.isdtype(x.dtype, "complex floating") for x in self.leaves]
         for x in self.leaves:
             if not lg.isdtype(x.dtype, ("real floating", "complex floating")):
                 raise TypeError(f"minimize_scipy: given an x0 of dtype {x.dtype}, expected floating-point numbers")
-        self.sizes = [int(x.size) * (1 + whole) for x, whole in zip(self.leaves, self.whole, strict=True)]
+        self.sizes = [
+            int(x.size) * (1 + is_complex) for x, is_complex in zip(self.leaves, self.is_complex, strict=True)
+        ]
         self.start = [x.detach() for x in self.leaves]
 
     def vector(self, leaves: Sequence[Any]) -> Any:
         """Leaves as a NumPy vector."""
         parts = []
-        for x, like, whole in zip(leaves, self.leaves, self.whole, strict=True):
-            x = lg.zeros(like.shape, dtype=lg.complex128 if whole else lg.float64) if x is None else x.detach()
+        for x, like, is_complex in zip(leaves, self.leaves, self.is_complex, strict=True):
+            x = lg.zeros(like.shape, dtype=lg.complex128 if is_complex else lg.float64) if x is None else x.detach()
             x = x.cpu().reshape(-1)
-            parts.append((lg.stack([lg.real(x), lg.imag(x)], axis=1) if whole else x).reshape(-1).to(lg.float64))
+            parts.append((lg.stack([lg.real(x), lg.imag(x)], axis=1) if is_complex else x).reshape(-1).to(lg.float64))
         return lg.concat(parts).numpy()
 
     def tensors(self, vector: Any) -> list[Any]:
         """The leaves that a vector means, in double precision on the devices of x0."""
         flat, start, found = lg.tensor(vector, dtype=lg.float64), 0, []
-        for like, size, whole in zip(self.leaves, self.sizes, self.whole, strict=True):
+        for like, size, is_complex in zip(self.leaves, self.sizes, self.is_complex, strict=True):
             part = flat[start : start + size]
-            if whole:
+            if is_complex:
                 pairs = part.reshape(-1, 2)
                 part = pairs[:, 0] + 1j * pairs[:, 1]
             found.append(part.reshape(like.shape).to(like.device).detach().clone())
@@ -212,8 +214,8 @@ class _Function:
         """The Hessian times a vector."""
         self._gradient_graph(vector)
         pairs = [
-            (g, t.conj() if whole else t)
-            for g, t, whole in zip(self._grads, self.space.tensors(p), self.space.whole, strict=True)
+            (g, t.conj() if is_complex else t)
+            for g, t, is_complex in zip(self._grads, self.space.tensors(p), self.space.is_complex, strict=True)
             if g is not None and g.requires_grad
         ]
         if not pairs:
@@ -291,8 +293,8 @@ def _bounds(optimize: Any, space: _Space, x0: Any, bounds: Any) -> Any:
         side = nothing if side is None else side
         values = trees.flatten(side)[0] if trees.flatten(side)[1] == space.shape else [side] * len(space.leaves)
         leaves = []
-        for value, like, whole in zip(values, space.leaves, space.whole, strict=True):
-            if whole:
+        for value, like, is_complex in zip(values, space.leaves, space.is_complex, strict=True):
+            if is_complex:
                 raise TypeError("minimize_scipy: given bounds for complex numbers, which have no order")
             value = lg.asarray(nothing if value is None else value, dtype=lg.float64)
             leaves.append(lg.broadcast_to(value.cpu(), like.shape))

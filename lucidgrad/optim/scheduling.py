@@ -41,8 +41,8 @@ def current(optimizer: Optimizer, key: str = "lr") -> list[Any]:
 def set_value(group: dict[str, Any], key: str, value: Any) -> None:
     """Change a setting; a tensor is written in place, so that whoever holds it sees the change."""
     if isinstance(group[key], lg.Tensor):
-        with lg.no_grad():
-            group[key].fill_(float(value))
+        with lg.no_grad():  # without asking the device what the new value is
+            group[key].copy_(value.reshape(group[key].shape) if isinstance(value, lg.Tensor) else value)
     else:
         group[key] = value
 

@@ -9,8 +9,8 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad import nn
 from lucidgrad.nn.normalisation import _BatchNorm
-from lucidgrad.ops.steps import Step
 
+from .averages import FOLLOW
 from .optimizer import Optimizer
 from .scheduling import LRScheduler, one_per_group
 
@@ -24,8 +24,6 @@ __all__ = [
     "update_bn",
 ]
 
-_LERP = Step("lerp_step", lambda xp, average, p, *, change: (average + (p - average) * change,))
-
 
 def _check_decay(decay: float) -> None:
     if decay < 0.0 or decay > 1.0:
@@ -37,7 +35,7 @@ def _follow(averages: list[Any], params: list[Any], change: float) -> None:
     """Move averages a part of the way to the parameters, floats of all in one call."""
     floats = [k for k, x in enumerate(averages) if lg.isdtype(x.dtype, ("real floating", "complex floating"))]
     if floats:
-        _LERP([averages[k] for k in floats], [params[k] for k in floats], change=change)
+        FOLLOW([averages[k] for k in floats], [params[k] for k in floats], change=change)
     for k in set(range(len(averages))) - set(floats):
         whole = averages[k]
         whole.copy_((whole + (params[k] - whole) * change).to(whole.dtype))

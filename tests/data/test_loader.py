@@ -90,7 +90,7 @@ def test_the_defaults_are_pytorchs():
     theirs = inspect.signature(torch.utils.data.DataLoader).parameters
     shared = [name for name in theirs if name in ours]
     assert [name for name in ours if name in theirs] == shared
-    assert set(theirs) - set(ours) <= {"pin_memory_device", "in_order"}
+    assert set(theirs) <= set(ours)
     for name in shared:
         assert ours[name].default == theirs[name].default, name
 
@@ -200,3 +200,34 @@ def test_pinned_memory():
 
 def test_on_the_cpu():
     assert lists(data.DataLoader(range(3), batch_size=2, device="cpu")) == [[0, 1], [2]]
+
+
+class Flaky(data.Dataset):
+    """The second sample fails."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        if i == 1:
+            raise self.error
+        return i
+
+
+@pytest.mark.parametrize("options", [{}, {"num_workers": 2}, {"device": "cpu"}, {"device": "cuda:0"}])
+def test_a_batch_that_fails_does_not_end_the_epoch(options):
+    batches = iter(data.DataLoader(Flaky(KeyError("lost")), **options))
+    assert next(batches).tolist() == [0]
+    with pytest.raises(KeyError, match="lost"):
+        next(batches)
+    assert lists(batches) == [[2], [3]]
+
+
+def test_a_dataset_that_raises_stop_iteration_does_not_end_the_epoch_silently():
+    batches = iter(data.DataLoader(Flaky(StopIteration())))
+    next(batches)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        next(batches)

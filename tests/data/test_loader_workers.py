@@ -392,3 +392,27 @@ def test_the_end_of_the_program(how, code):
     while any(map(alive, processes)) and time.monotonic() < end:
         time.sleep(0.1)
     assert not any(map(alive, processes))
+
+
+class FirstWaits(data.Dataset):
+    """The first sample is there when a file is."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        while i == 0 and not self.path.exists():
+            time.sleep(0.01)
+        return i
+
+
+def test_a_batch_that_is_ready_need_not_wait(tmp_path):
+    path = tmp_path / "now"
+    batches = iter(data.DataLoader(FirstWaits(path), num_workers=2, in_order=False, timeout=60))
+    first = next(batches).item()
+    assert first == 1
+    path.touch()
+    assert sorted([first, *(batch.item() for batch in batches)]) == [0, 1, 2, 3]

@@ -186,6 +186,39 @@ def test_a_damaged_checkpoint_changes_nothing(cut, tmp_path):
     assert values(fresh) == before
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("MultiStepLR", {"milestones": [2, 3, 3]}),
+        ("StepLR", {"step_size": 2}),
+        ("LambdaLR", {"lr_lambda": lambda n: 1 / (n + 1)}),
+        ("OneCycleLR", {"max_lr": 1.0, "total_steps": 9}),
+        ("CyclicLR", {"base_lr": 0.1, "max_lr": 1.0, "step_size_up": 2}),
+        ("CosineAnnealingWarmRestarts", {"T_0": 3}),
+    ],
+)
+def test_schedules_go_on_from_a_file(name, settings, tmp_path):
+    def made():
+        optimiser = lg.optim.SGD([lg.zeros(1, requires_grad=True)], lr=1.0, momentum=0.5)
+        return optimiser, getattr(lg.optim.lr_scheduler, name)(optimiser, **settings)
+
+    def rates(optimiser, scheduler, count):
+        found = []
+        for _ in range(count):
+            optimiser.step()
+            scheduler.step()
+            found += scheduler.get_last_lr()
+        return found
+
+    optimiser, scheduler = made()
+    rates(optimiser, scheduler, 2)
+    save_checkpoint(tmp_path / "file", optimiser=optimiser, scheduler=scheduler)
+    expected = rates(optimiser, scheduler, 4)
+    optimiser, scheduler = made()
+    load_checkpoint(tmp_path / "file", optimiser=optimiser, scheduler=scheduler)
+    assert rates(optimiser, scheduler, 4) == expected
+
+
 # -- random numbers ------------------------------------------------------------------------------
 def test_states_of_all_generators(tmp_path):
     lg.manual_seed(1)

@@ -285,6 +285,7 @@ def test_parameters_begin_as_torchs_do():
         (AssertionError, lambda: _call(lg.ones((3, 2, 4)), attn_mask=lg.ones(3)), "attn_mask"),
         (AssertionError, lambda: _call(lg.ones((3, 2, 4)), attn_mask=lg.asarray(np.ones((3, 3), "int64"))), "int64"),
         (RuntimeError, lambda: _call(lg.ones((3, 2, 4)), is_causal=True), "attn_mask"),
+        (RuntimeError, lambda: F.scaled_dot_product_attention(*[lg.ones((2, 4))] * 3, lg.arange(2)), "int64"),
         (RuntimeError, lambda: _call(lg.ones((3, 2, 4)), attn_mask=lg.ones((2, 2))), r"\(3, 3\)"),
         (RuntimeError, lambda: _call(lg.ones((3, 2, 4)), attn_mask=lg.ones((3, 3, 3))), "batch"),
     ],

@@ -395,6 +395,8 @@ def test_a_pytorch_checkpoint_loads():
     x = np.random.default_rng(0).normal(size=(4, 2)).astype("float32")
     np.testing.assert_allclose(m(lg.tensor(x)).detach().numpy(), t(torch.tensor(x)).detach().numpy(), rtol=1e-5)
     m.load_state_dict(t.state_dict(keep_vars=True))
+    m.load_state_dict({k: v.bfloat16() if v.is_floating_point() else v for k, v in t.state_dict().items()})
+    np.testing.assert_array_equal(m.scale.detach().numpy(), t.scale.detach().bfloat16().float().numpy())
     m.load_state_dict(t.state_dict(), assign=True)
     assert str(m.scale.device) == "cpu"
     m(lg.tensor(x)).sum().backward()

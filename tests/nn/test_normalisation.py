@@ -170,6 +170,37 @@ def test_layer_norm_against_the_definition():
     np.testing.assert_allclose(groups.var(axis=2), 1, rtol=1e-3)
 
 
+@pytest.mark.parametrize(
+    "norm",
+    [
+        lambda x, w: F.layer_norm(x, (64,), w),
+        lambda x, w: F.layer_norm(x, (64,)),
+        lambda x, w: F.rms_norm(x, (64,), w),
+        lambda x, w: F.batch_norm(x.T, None, None, training=True).T,
+        lambda x, w: F.group_norm(x[:, :, None], 4, w).squeeze(-1),
+        lambda x, w: F.instance_norm(x[None])[0],
+    ],
+    ids=["layer", "plain layer", "rms", "batch", "group", "instance"],
+)
+def test_squares_of_16_bit_values_do_not_overflow(norm):
+    values = draw(8, 64, seed=3) * 1000
+    x = lg.tensor(values, dtype=lg.float16).requires_grad_()
+    w = lg.ones(64, dtype=lg.float16).requires_grad_()
+    y, exact = norm(x, w), norm(lg.tensor(values), lg.ones(64, dtype=lg.float64))
+    assert y.dtype == lg.float16
+    np.testing.assert_allclose(y.detach().numpy(), exact.numpy(), rtol=1e-2, atol=1e-2)
+    (y * y).sum().backward()
+    assert x.grad.dtype == lg.float16 and bool(lg.isfinite(x.grad).all())
+
+
+def test_running_statistics_of_16_bits_are_tracked():
+    layer = nn.BatchNorm1d(2).half()
+    layer(lg.tensor([[0.0, 400.0], [4.0, 404.0]], dtype=lg.float16))
+    np.testing.assert_allclose(layer.running_mean.numpy(), [0.2, 40.2], rtol=1e-3)
+    np.testing.assert_allclose(layer.running_var.numpy(), [1.7, 1.7], rtol=1e-3)
+    assert layer.running_var.dtype == lg.float16
+
+
 def test_second_derivatives():
     x, w, b = draw(3, 2, 2), draw(2), draw(2, seed=1)
     twice(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, w, b)

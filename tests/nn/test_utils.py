@@ -50,6 +50,16 @@ def test_a_norm_that_is_not_finite():
     assert math.isnan(ps[1].grad.item())
 
 
+@pytest.mark.parametrize("norm_type", [2.0, 3.0])
+def test_squares_of_16_bit_gradients_do_not_overflow(norm_type):
+    p = nn.Parameter(lg.zeros(100, dtype="float16"))
+    p.grad = lg.full((100,), 300.0, dtype="float16")
+    total = utils.clip_grad_norm_([p], 1.0, norm_type)
+    assert total.dtype == lg.float16
+    assert total.item() == pytest.approx(300 * 100 ** (1 / norm_type), rel=1e-3)
+    assert p.grad[0].item() == pytest.approx(100 ** (-1 / norm_type), rel=1e-3)
+
+
 def test_values_are_clipped():
     (p,) = _with_gradients([-3.0, 0.5, 2.0])
     utils.clip_grad_value_(p, 1.0)
@@ -295,6 +305,40 @@ def test_buffers_can_be_parametrised():
     assert m.b.tolist() == pytest.approx([math.e, math.e])
     parametrize.remove_parametrizations(m, "b")
     assert list(m._buffers) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "shape"),
+    [
+        (lambda: nn.LSTM(3, 4), "weight_hh_l0", (2, 1, 3)),
+        (lambda: nn.GRUCell(3, 4), "bias_hh", (1, 3)),
+        (lambda: nn.Linear(3, 4), "bias", (1, 3)),
+    ],
+)
+def test_layers_read_parametrised_tensors(make, name, shape):
+    layer = make()
+    x = lg.ones(shape)
+
+    def run():
+        y = layer(x)
+        return y[0] if isinstance(y, tuple) else y
+
+    before = run()
+    parametrizations.weight_norm(layer, name, dim=None)
+    after = run()
+    np.testing.assert_allclose(after.detach().numpy(), before.detach().numpy(), rtol=1e-5, atol=1e-6)
+    after.sum().backward()
+    assert all(p.grad is not None for p in layer.parametrizations[name].parameters())
+
+
+def test_attention_reads_parametrised_tensors():
+    layer, x = nn.MultiheadAttention(4, 2), lg.ones((3, 1, 4))
+    before = layer(x, x, x)[0]
+    parametrizations.weight_norm(layer, "in_proj_weight")
+    after = layer(x, x, x)[0]
+    np.testing.assert_allclose(after.detach().numpy(), before.detach().numpy(), rtol=1e-5, atol=1e-6)
+    after.sum().backward()
+    assert all(p.grad is not None for p in layer.parametrizations["in_proj_weight"].parameters())
 
 
 def test_copies_are_independent_and_pickling_is_refused():

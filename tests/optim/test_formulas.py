@@ -242,8 +242,10 @@ def test_a_learning_rate_on_the_device_is_not_read():
     one, two = lg.optim.Adam([ps], lr=rate), lg.optim.Adam([qs], lr=0.25)
     ps.grad, qs.grad = lg.ones(4, device="cuda:0"), lg.ones(4, device="cuda:0")
     one.step(), two.step()
+    schedule = lg.optim.lr_scheduler.ExponentialLR(one, gamma=1.0)
     with cudasim.counting() as counts:
         one.step()
+        schedule.step()
     two.step()
     assert counts.synchronisations == 0 and counts.copies_to_host == 0
     np.testing.assert_allclose(ps.detach().cpu().numpy(), qs.detach().cpu().numpy(), rtol=1e-6)

@@ -365,6 +365,21 @@ def test_bad_states_change_nothing():
             assert entry["exp_avg"].tolist() == after["state"][k]["exp_avg"].tolist()
 
 
+def test_a_state_on_another_device_is_told_and_can_be_moved():
+    layer = lg.nn.Linear(2, 1)
+    optimiser = lg.optim.SGD(layer.parameters(), lr=0.5, momentum=0.5)
+    layer(lg.ones(1, 2)).sum().backward()
+    optimiser.step()
+    layer.to("cuda:0")
+    before = layer.weight.detach().cpu().tolist()
+    with pytest.raises(RuntimeError, match="parameter on cuda:0 with a gradient or state on cpu.*load_state_dict"):
+        optimiser.step()
+    assert layer.weight.detach().cpu().tolist() == before
+    optimiser.load_state_dict(optimiser.state_dict())
+    optimiser.step()
+    np.testing.assert_allclose(layer.weight.detach().cpu().numpy(), np.array(before) - 0.75, rtol=1e-6)
+
+
 def test_states_take_the_parameters_dtype():
     p = leaf(2)
     optimiser = made("Adam", [p])

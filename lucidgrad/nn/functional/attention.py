@@ -60,6 +60,11 @@ def scaled_dot_product_attention(
     ([[2.0]], [[0.5], [0.5]])
     """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if attn_mask is not None and attn_mask.dtype != lg.bool and not attn_mask.is_floating_point():
+        raise RuntimeError(
+            f"scaled_dot_product_attention: given an attn_mask of dtype {attn_mask.dtype}, expected bool, True where a "
+            f"query may look, or floating point to add"
+        )
     if enable_gqa:
         query, key, value, attn_mask, shape = _grouped(query, key, value, attn_mask)
     if dropout_p > 0:

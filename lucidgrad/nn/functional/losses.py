@@ -6,6 +6,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.core.modes import in_precision
+from lucidgrad.ops.losses import mean_squared_error
 from lucidgrad.tensor import Tensor
 
 from .arguments import legacy_reduction, on_host, reduced
@@ -74,8 +75,11 @@ def mse_loss(
     >>> loss.item(), x.grad.tolist()
     (5.0, [1.0, 3.0])
     """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if reduction == "mean" and weight is None and input.array.shape == target.array.shape:
+        return mean_squared_error(input, target)
     d = _difference("mse_loss", input, target)
-    return _weighed("mse_loss", input, d * d, weight, legacy_reduction(size_average, reduce, reduction), True)
+    return _weighed("mse_loss", input, lg.square(d), weight, reduction, True)
 
 
 @in_precision("full")

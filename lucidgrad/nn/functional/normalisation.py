@@ -5,11 +5,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.core.modes import state
 from lucidgrad.ops.normalisation import batch_norm as _batch_norm, layer_norm as _layer_norm, standardise
 from lucidgrad.ops.pooling import avg_pool
 from lucidgrad.tensor import Tensor
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
+
+
+def _is_short(x: Any) -> bool:
+    """Whether values are of 16 bits, whose squares overflow: then statistics are computed in float32."""
+    if getattr(x.dtype, "itemsize", 4) != 2 or state.casting is not None:  # autocast chooses the precision itself
+        return False
+    return bool(x.is_floating_point())
+
+
+def _in_single(norm: Any, x: Any, *args: Any) -> Any:
+    """What a function makes of tensors as float32, as values of x's dtype."""
+    made = norm(*(lg.astype(a, lg.float32) if isinstance(a, Tensor) else a for a in (x, *args)))
+    return lg.astype(made, x.dtype)
 
 
 def _along_channels(x: Any, rank: int) -> Any:
@@ -102,8 +116,11 @@ def batch_norm(
         )
     if x.size == 0:
         return _affine(x * 1, weight, bias)
-    made: Any = _batch_norm(x, _filled(x, weight, 1), _filled(x, bias, 0), eps=eps)
+    rows: Any = (x, _filled(x, weight, 1), _filled(x, bias, 0))
+    short = _is_short(x)
+    made: Any = _batch_norm(*(lg.astype(part, lg.float32) for part in rows) if short else rows, eps=eps)
     y, mean, var = made
+    y = lg.astype(y, x.dtype) if short else y
     if running_mean is not None or running_var is not None:
         with lg.no_grad():
             _track(running_mean, mean.detach(), momentum)
@@ -159,11 +176,14 @@ def instance_norm(
         )
     if x.size == 0:
         return _affine(x * 1, weight, bias)
+    short = _is_short(x)
     if running_mean is not None or running_var is not None:
         with lg.no_grad():
-            seen = x.detach()
+            seen = lg.astype(x.detach(), lg.float32) if short else x.detach()
             _track(running_mean, lg.mean(seen, axis=(0, *axis)), momentum)
             _track(running_var, lg.mean(lg.var(seen, axis=axis, correction=1), axis=0), momentum)
+    if short:
+        return _in_single(lambda x, w, b: _affine(standardise(x, axis=axis, eps=eps), w, b), x, weight, bias)
     return _affine(standardise(x, axis=axis, eps=eps), weight, bias)
 
 
@@ -212,6 +232,8 @@ def layer_norm(
     """
     x: Any = input
     axes = _check_layer("layer_norm", x, normalized_shape, weight=weight, bias=bias)
+    if _is_short(x):
+        return _in_single(layer_norm, x, normalized_shape, weight, bias, eps)
     if weight is not None:
         return _layer_norm(x, weight, bias, axes=axes, eps=eps)
     y = standardise(x, axis=tuple(range(x.ndim - axes, x.ndim)), eps=eps)
@@ -234,6 +256,8 @@ def rms_norm(
     x: Any = input
     axes = _check_layer("rms_norm", x, normalized_shape, weight=weight)
     eps = lg.finfo(x.dtype).eps if eps is None else eps
+    if _is_short(x):
+        return _in_single(rms_norm, x, normalized_shape, weight, eps)
     if weight is not None:
         return _layer_norm(x, weight, axes=axes, eps=eps, centre=False)
     return standardise(x, axis=tuple(range(x.ndim - axes, x.ndim)), eps=eps, centre=False)
@@ -278,6 +302,8 @@ def group_norm(
         )
     if x.size == 0:
         return _affine(x * 1, weight, bias)
+    if _is_short(x):
+        return _in_single(group_norm, x, num_groups, weight, bias, eps)
     rows = x.reshape((n, num_groups, x.size // (n * num_groups)))
     return _affine(standardise(rows, axis=-1, eps=eps).reshape(tuple(x.shape)), weight, bias)
 

@@ -58,6 +58,8 @@ def get_total_norm(
 
 
 def _norm(x: lg.Tensor, p: float) -> lg.Tensor:
+    if str(x.dtype) in ("float16", "bfloat16"):  # their squares overflow where the norm does not
+        return _norm(x.to(lg.float32), p).to(x.dtype)
     if p == 2.0 and not x.is_complex():
         flat = lg.reshape(x, (-1,))
         return lg.sqrt(lg.vecdot(flat, flat))

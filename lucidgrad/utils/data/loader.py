@@ -1,5 +1,6 @@
 """`DataLoader`: batches of a dataset, in order or shuffled, made here or in other processes."""
 
+import functools
 import itertools
 import multiprocessing
 import warnings
@@ -37,7 +38,8 @@ class DataLoader:
         The order: indices, or lists of indices. They exclude ``shuffle``; the second also ``batch_size``, ``sampler``
         and ``drop_last``.
     num_workers
-        How many processes make the batches; 0: they are made here. The order of batches does not depend on it.
+        How many processes make the batches; 0: they are made here. The order of batches does not depend on it, but
+        for ``in_order=False``.
     collate_fn
         What makes a batch of a list of samples; by default `default_collate`.
     pin_memory
@@ -56,6 +58,11 @@ class DataLoader:
         How many batches a worker makes ahead; by default 2.
     persistent_workers
         Keep the workers from one epoch to the next.
+    pin_memory_device
+        Accepted; page-locked memory serves every device.
+    in_order
+        False: a batch that is ready need not wait for one before it that is not. An epoch then can't be gone on with
+        exactly.
     device
         Where batches go. On CUDA the next batch is copied on a side stream while the current one is used.
 
@@ -89,6 +96,8 @@ class DataLoader:
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
         device: Any = None,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
@@ -116,6 +125,7 @@ class DataLoader:
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.persistent_workers, self.pin_memory = persistent_workers, pin_memory
+        self.pin_memory_device, self.in_order = pin_memory_device, in_order
         self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
         self.multiprocessing_context = multiprocessing_context
         self.device = None if device is None else Device(device)
@@ -151,7 +161,7 @@ class DataLoader:
         if self.num_workers:
             source = _FromWorkers(self, self._take_pool(), tasks, state["seed"])
         else:
-            source = self._here(tasks)
+            source = _MadeHere(make_fetch(self.dataset, *self._parts()), tasks)
         if self._streams:
             source = itertools.islice(source, state["batches"], None)
         return _Epoch(self._placed(source), state, self)
@@ -168,15 +178,6 @@ class DataLoader:
             return iter(self._order)
         return self._order.begin(state["order"])
 
-    def _here(self, tasks: Iterator[Any]) -> Iterator[Any]:
-        fetch = make_fetch(self.dataset, *self._parts())
-        for task in tasks:
-            try:
-                batch = fetch(task)
-            except Exhausted:
-                return
-            yield batch
-
     def _parts(self) -> tuple[Any, ...]:
         return self.collate_fn, self.batch_size, self.drop_last, self._batched
 
@@ -189,8 +190,7 @@ class DataLoader:
             else:
                 warnings.warn("DataLoader: pin_memory=True without a CUDA device has no effect", stacklevel=3)
         if self.device is not None:
-            where = self.device
-            return (transfer.moved(batch, where) for batch in source)
+            return map(functools.partial(transfer.moved, device=self.device), source)
         return source
 
     def _take_pool(self) -> Pool:
@@ -265,12 +265,31 @@ class _Epoch:
         return batch
 
 
+class _MadeHere:
+    """The batches that this process makes. One that fails does not end the epoch, just as with workers."""
+
+    def __init__(self, fetch: Callable[[Any], Any], tasks: Iterator[Any]) -> None:
+        self._fetch, self._tasks = fetch, tasks
+
+    def __iter__(self) -> "_MadeHere":
+        return self
+
+    def __next__(self) -> Any:
+        task = next(self._tasks)
+        try:
+            return self._fetch(task)
+        except Exhausted:
+            raise StopIteration from None
+        except StopIteration as error:  # would look like the end of the epoch
+            raise RuntimeError("DataLoader: the dataset raised StopIteration for a sample") from error
+
+
 class _FromWorkers:
-    """The batches that workers make, in the order of the tasks."""
+    """The batches that workers make, in the order of the tasks if that is wanted."""
 
     def __init__(self, loader: DataLoader, pool: Pool, tasks: Iterator[Any], seed: int) -> None:
         self._pool, self._tasks, self._timeout = pool, tasks, loader.timeout
-        self._keep = loader.persistent_workers
+        self._keep, self._in_order = loader.persistent_workers, loader.in_order
         self._epoch = pool.begin(seed)
         self._workers = itertools.cycle(range(len(pool.workers)))
         self._active = set(range(len(pool.workers)))
@@ -307,6 +326,7 @@ class _FromWorkers:
                     (epoch, found), kind, value = self._pool.receive(self._timeout)
                     if epoch == self._epoch:
                         self._ready[found] = kind, value
+                        number = number if self._in_order else found
                         if kind == "exhausted":
                             self._active.discard(self._sent[found])
                 kind, value = self._ready.pop(number)

@@ -43,6 +43,7 @@ class Ahead:
             self._copy()
         found, self._next = self._next, None
         if isinstance(found, BaseException):
+            self._copy()
             raise found
         if found is None:
             raise StopIteration

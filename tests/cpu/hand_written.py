@@ -1,6 +1,6 @@
 """Calls of the kernels that have a hand-written version in C, and what compares the two.
 
-``python tests/compiled/hand_written.py`` plants a fault at a time into the C sources and prints killed/total.
+``python tests/cpu/hand_written.py`` plants a fault at a time into the C sources and prints killed/total.
 """
 
 import contextlib
