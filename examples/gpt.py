@@ -99,9 +99,9 @@ def main():
     size = sum(p.numel() for p in network.parameters())
     print(f"{len(text):,} characters, {len(characters)} different ones; {size:,} parameters on {options.device}")
 
-    optimizer = lg.optim.AdamW(network.parameters(), lr=3e-3, weight_decay=0.05)
+    optimizer = lg.optim.AdamW(network.parameters(), lr=8e-3, weight_decay=0.05)
     steps = 2 if options.quick else options.steps
-    scheduler = lg.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=3e-3, total_steps=steps)
+    scheduler = lg.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=8e-3, total_steps=steps)
     losses = []
     for _ in tqdm(range(steps), disable=not sys.stderr.isatty()):
         loss = loss_of(network, *batch(training))

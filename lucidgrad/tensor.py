@@ -172,7 +172,8 @@ class Tensor(Box, Operators, Methods, Arranging):
         if set_to_none or self.grad is None:
             self._grad = None
         else:
-            self._grad = self.grad.detach()
+            if self._grad._node is not None:
+                self._grad = self._grad.detach()
             with tape_namespace.public.no_grad():
                 self._grad.zero_()
 

@@ -5,6 +5,7 @@ closed-over parameters get their gradients, `grad` works, checkpoints nest, and 
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from lucidgrad import random
@@ -14,7 +15,9 @@ from lucidgrad.core.modes import enable_grad, new_nodes, set_casting, state
 from lucidgrad.core.primitive import meta_of
 from lucidgrad.tensor import Tensor
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 class CheckpointError(RuntimeError):
@@ -23,6 +26,36 @@ class CheckpointError(RuntimeError):
 
 class _Done(Exception):
     """All that was dropped is there again: the second run need not go on."""
+
+
+class set_checkpoint_early_stop:
+    """A context in which checkpoints stop their second run once all that was dropped is there (True), or never.
+
+    A function whose end has effects that must happen twice, such as a counter of calls, needs False.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> calls = []
+    >>> x = lg.ones(1, requires_grad=True)
+    >>> with lg.utils.checkpoint.set_checkpoint_early_stop(False):
+    ...     y = lg.utils.checkpoint.checkpoint(lambda x: (lg.exp(x), calls.append(1))[0], x)
+    >>> y.backward()
+    >>> len(calls)
+    2
+    """
+
+    current = True
+
+    def __init__(self, enable: bool) -> None:
+        self.enable = enable
+
+    def __enter__(self) -> None:
+        self._before = set_checkpoint_early_stop.current
+        set_checkpoint_early_stop.current = self.enable
+
+    def __exit__(self, *exc: object) -> None:
+        set_checkpoint_early_stop.current = self._before
 
 
 class _Frame:
@@ -34,6 +67,8 @@ class _Frame:
         self.run, self.check, self.keeps = run, check, keeps
         self.states = random.states() if preserve else None
         self.casting = state.casting
+        self.second: AbstractContextManager[Any] = nullcontext()
+        self.early_stop = True
         self.metas: list[Any] = []
         self.values: dict[int, Any] = {}
 
@@ -60,7 +95,7 @@ class _Frame:
             if self.keeps is not None and self.keeps(node.recipe.primitive.name):
                 return
             change_kept(node, take)
-            if len(collected) == len(self.metas):
+            if self.early_stop and len(collected) == len(self.metas):
                 raise _Done
 
         def take(array: Any) -> Any:
@@ -79,7 +114,7 @@ class _Frame:
             if self.states is not None:
                 random.set_states(self.states)
             set_casting(None if self.casting is None else self.casting.again())
-            with enable_grad(), new_nodes(collect):
+            with self.second, enable_grad(), new_nodes(collect):
                 self.run()
         except _Done:
             pass
@@ -101,6 +136,8 @@ def checkpoint(
     use_reentrant: bool = False,
     preserve_rng_state: bool = True,
     determinism_check: str = "default",
+    context_fn: Callable[[], Contexts] | None = None,
+    early_stop: bool = True,
     policy: Callable[[str], bool] | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -116,6 +153,10 @@ def checkpoint(
         Draw the same random numbers the second time (dropout).
     determinism_check
         ``"default"`` compares shapes, dtypes and devices of both runs, ``"none"`` does not.
+    context_fn
+        Returns two contexts: the first run happens in one, the second in the other.
+    early_stop
+        Whether the second run stops once all that was dropped is there; see `set_checkpoint_early_stop`.
     policy
         ``policy(op name) -> bool``: whether what this operation keeps is kept as usual (selective checkpointing).
 
@@ -132,8 +173,10 @@ def checkpoint(
         raise ValueError("checkpoint: use_reentrant=True is not offered: it gives wrong gradients for closures")
     if determinism_check not in ("default", "none"):
         raise ValueError(f"checkpoint: determinism_check is {determinism_check!r}, expected 'default' or 'none'")
+    first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
     frame = _Frame(lambda: function(*args, **kwargs), preserve_rng_state, determinism_check == "default", policy)
-    with new_nodes(frame.drop):
+    frame.second, frame.early_stop = second, early_stop and set_checkpoint_early_stop.current
+    with first, new_nodes(frame.drop):
         return function(*args, **kwargs)
 
 

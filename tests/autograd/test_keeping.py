@@ -1,5 +1,6 @@
 """What nodes keep: hooks, host memory, checkpoints; and hooks on several gradients."""
 
+import contextlib
 import gc
 import weakref
 
@@ -130,6 +131,39 @@ def test_the_function_runs_again_once_per_walk_and_keeps_nothing_between(x):
     assert len(runs) == 3
     with pytest.raises(RuntimeError, match="second time"):
         y.sum().backward()
+
+
+def test_the_second_run_stops_when_all_is_there(x):
+    calls = []
+
+    def f(x):
+        y = lg.exp(x)
+        calls.append("end")
+        return y
+
+    checkpoint(f, x).sum().backward()
+    assert calls == ["end"]
+    checkpoint(f, x, early_stop=False).sum().backward()
+    assert calls == ["end"] * 3
+    with checkpoints.set_checkpoint_early_stop(False):
+        y = checkpoint(f, x)
+    y.sum().backward()
+    assert calls == ["end"] * 5
+
+
+def test_each_run_has_its_context(x):
+    entered = []
+
+    @contextlib.contextmanager
+    def named(name):
+        entered.append(name)
+        yield
+
+    y = checkpoint(lg.exp, x, context_fn=lambda: (named("first"), named("second")))
+    assert entered == ["first"]
+    y.sum().backward()
+    assert entered == ["first", "second"]
+    assert lg.allclose(x.grad, lg.exp(x.detach()))
 
 
 def test_checkpoints_nest(x, w):

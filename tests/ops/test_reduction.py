@@ -375,3 +375,13 @@ def test_positions_are_numpys():
     assert not lg.argmax(leaf(x)).requires_grad
     with pytest.raises(ValueError, match="empty"):
         lg.argmax(lg.asarray(np.zeros(0)))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_norms_of_halves_do_not_overflow_on_the_way(order):
+    x = lg.full((100,), 300.0, dtype=lg.float16, requires_grad=True)
+    y = lg.linalg.vector_norm(x, ord=order)
+    assert y.dtype == lg.float16
+    assert abs(float(y) / (300 * 100 ** (1 / order)) - 1) < 1e-3
+    y.backward()
+    assert x.grad.dtype == lg.float16 and bool(lg.all(lg.isfinite(x.grad)))

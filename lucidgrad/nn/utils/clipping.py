@@ -46,7 +46,8 @@ def get_total_norm(
         return lg.zeros(())
     with lg.no_grad():
         where = listed[0].device
-        norms = [_norm(t.detach(), norm_type).to(where) for t in listed]
+        norms = [_norm(t, norm_type) for t in listed]
+        norms = [norm if norm.device == where else norm.to(where) for norm in norms]
         total = norms[0] if len(norms) == 1 else _norm(lg.stack(norms), norm_type)
     if error_if_nonfinite and not bool(lg.isfinite(total)):
         raise RuntimeError(
@@ -58,11 +59,11 @@ def get_total_norm(
 
 
 def _norm(x: lg.Tensor, p: float) -> lg.Tensor:
-    if str(x.dtype) in ("float16", "bfloat16"):  # their squares overflow where the norm does not
+    if x.itemsize == 2:  # squares of half precision overflow where the norm does not
         return _norm(x.to(lg.float32), p).to(x.dtype)
     if p == 2.0 and not x.is_complex():
         flat = lg.reshape(x, (-1,))
-        return lg.sqrt(lg.vecdot(flat, flat))
+        return lg.sqrt(lg.matmul(flat, flat))
     found: lg.Tensor = lg.linalg.vector_norm(x, ord=p)
     return found
 
@@ -87,8 +88,11 @@ def clip_grads_with_norm_(
     with lg.no_grad():
         # no branch on the norm: that would wait for the device
         factor = lg.clip(float(max_norm) / (total_norm + 1e-6), None, 1.0)
+        fitting = factor
         for g in gradients:
-            g.mul_(factor.to(device=g.device, dtype=g.dtype))
+            if g.dtype != fitting.dtype or g.device != fitting.device:
+                fitting = factor.to(device=g.device, dtype=g.dtype)
+            g.mul_(fitting)
 
 
 def clip_grad_norm_(
