@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .core import dtype as dtypes, inplace
-from .core.dispatch import UNSET
+from .core.dispatch import UNSET, complexes, floats
 from .core.engine import tape_namespace as xp
 from .ops import (
     activation,
@@ -371,11 +371,12 @@ class Methods:
 
     def is_floating_point(self) -> Any:
         """Whether the dtype is a real floating-point one."""
-        return "float" in str(self.dtype)  # type: ignore[attr-defined]
+        own = self.array.dtype  # type: ignore[attr-defined]
+        return own in floats and own not in complexes
 
     def is_complex(self) -> Any:
         """Whether the dtype is complex."""
-        return str(self.dtype).startswith("complex")  # type: ignore[attr-defined]
+        return self.array.dtype in complexes  # type: ignore[attr-defined]
 
     def numel(self) -> Any:
         """The number of elements."""

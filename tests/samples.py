@@ -121,12 +121,12 @@ COMPLEX = frozenset(
     """
     abs acos acosh add angle asin asinh atan atanh conj cos cosh divide equal exp expm1 imag log log10 log1p log2
     multiply negative not_equal positive pow real reciprocal sign sin sinh sqrt square subtract tan tanh where
-    isfinite isinf isnan zeros_like ones_like scale unscale rsqrt exp2 sigmoid silu sinc
+    isfinite isinf isnan zeros_like ones_like scale unscale rsqrt exp2 sigmoid silu sinc tanh_pull sigmoid_pull
     """.split()
 )
 
 #: Primitives that only rules call, never with Python numbers.
-RULES_ONLY = frozenset({"scale", "unscale"})
+RULES_ONLY = frozenset({"scale", "unscale", "tanh_pull", "sigmoid_pull"})
 
 
 def domain_of(name: str, i: int = 0) -> Domain:
@@ -361,6 +361,8 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "clone": np.array,
     "nonzero": lambda x: np.nonzero(x),
     "scale": lambda x1, x2: np.where(x1 == 0, x1, x1 * x2),
+    "sigmoid_pull": lambda h, s: h * (s - s * s),
+    "tanh_pull": lambda h, s: h * (1 - s * s),
     "unscale": lambda x1, x2: np.where(x1 == 0, x1, x1 / x2),
     "argtopk": _argtopk,
     "reshape": lambda x, *, shape, copy=None: np.reshape(x, shape),

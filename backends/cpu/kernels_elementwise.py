@@ -70,6 +70,23 @@ def unscale(x1: Any, x2: Any) -> Any:
     return where(x1 != 0, x1 / x2, 0) if x1.size > LARGE else np.where(x1, x1 / x2, x1)
 
 
+def tanh_pull(h: Any, s: Any) -> Any:
+    t = s * s
+    if type(t) is not np.ndarray or t.shape != h.shape or t.dtype != h.dtype:
+        return h - h * t
+    t *= h
+    return np.subtract(h, t, out=t)
+
+
+def sigmoid_pull(h: Any, s: Any) -> Any:
+    t = s * s
+    if type(t) is not np.ndarray or t.shape != h.shape or t.dtype != h.dtype:
+        return h * (s - t)
+    np.subtract(s, t, out=t)
+    t *= h
+    return t
+
+
 def reciprocal(x: Any) -> Any:
     return np.reciprocal(x) if x.dtype.kind in "fc" else 1 / x  # NumPy's stays within the integers
 
@@ -211,6 +228,8 @@ def _angle(x: Any, /) -> Any:
 COMPLEX: dict[str, Callable[..., Any]] = {"expm1": complex_expm1, "tanh": complex_tanh}
 
 TABLE: dict[str, Callable[..., Any]] = {
+    "sigmoid_pull": sigmoid_pull,
+    "tanh_pull": tanh_pull,
     "angle": _angle,
     "astype": astype,
     "cast_discrete": astype,

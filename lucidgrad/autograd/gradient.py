@@ -188,9 +188,11 @@ def backward(
     [2.0, 4.0, 6.0]
     """
     retain = create_graph if retain_graph is None else retain_graph
-    ends = _sequence(tensors, "tensors")
-    level = _Level(False)
-    roots = _roots("tensors", ends, grad_tensors, "grad_tensors", level, skip=False)
+    seeds = _lone_seed(tensors) if grad_tensors is None and not create_graph else None
+    if seeds is None:
+        level = _Level(False)
+        roots = _roots("tensors", _sequence(tensors, "tensors"), grad_tensors, "grad_tensors", level, skip=False)
+        seeds = _enter(roots, level, create_graph)
     targets: list[Tensor] | None = None
     wanted = None
     if inputs is not None:
@@ -199,10 +201,10 @@ def backward(
             raise GradArgError("`inputs` argument to `backward()` cannot be empty.")
         wanted = [_input_node(start, i, "inputs") for i, start in enumerate(starts)]
         targets = list({id(t): t for t in map(_tensor_of, starts, wanted)}.values())
-    plan = Plan([node for node, _ in roots], wanted)
+    plan = Plan([node for node, _ in seeds], wanted)
     plan.check_alive()
     walk = Walk(plan, create_graph, retain, accumulate=True)
-    walk.run(_enter(roots, level, create_graph))
+    walk.run(seeds)
     arrived = walk.arrived
     if targets is None:
         for leaf in list(arrived):
@@ -219,6 +221,17 @@ def backward(
 
 
 # -- arguments -----------------------------------------------------------------------------------
+def _lone_seed(end: Any) -> list[tuple[Any, Any]] | None:
+    """The usual case in short: one real number of the tape, and 1 as its raw seed. None: anything else."""
+    array = end.array if type(end) is Tensor else None
+    if array is None or isinstance(array, Layer) or array.shape != ():
+        return None
+    if array.dtype not in floats or array.dtype in complexes:
+        return None
+    node, backend = node_of(end), device.by_array[type(array)]
+    return None if node is None else [(node, backend.full((), 1, array.dtype, backend.device_of(array)))]
+
+
 class _Level:
     """The batch level of a call with batched seeds."""
 
@@ -318,7 +331,7 @@ def _is_array(value: Any) -> bool:
 def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> Tensor:
     if seed is None:
         return _implicit_seed(meta, who, whose, level)
-    if isinstance(seed, numbers.Number):  # NumPy's scalars are numbers, too
+    if not isinstance(seed, Tensor) and isinstance(seed, numbers.Number):  # NumPy's scalars are numbers, too
         if meta is None:
             raise GradArgError(f"{who}: a number needs an output whose shape is known; pass a Tensor")
         if level:

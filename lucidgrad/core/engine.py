@@ -183,7 +183,8 @@ class Walk:
                     self.send(node, self._conj(g))
                 self._loop()
                 for node, g in self.arrived.items():
-                    self._wait(node, None, g)  # results are ready for the streams of the caller
+                    if self.origins:
+                        self._wait(node, None, g)  # results are ready for the streams of the caller
                     if raw(g).dtype in complexes:
                         self.arrived[node] = self._conj(g)
             finally:
@@ -200,8 +201,9 @@ class Walk:
         if node not in pending:
             pending[node] = ct
         else:
-            self._come(ct)
-            self._wait(node, self.here, pending[node])
+            if self.here is not None:
+                self._come(ct)
+                self._wait(node, self.here, pending[node])
             if node in self.owned:
                 pending[node] = operator.iadd(pending[node], ct)
             else:
@@ -217,6 +219,7 @@ class Walk:
 
     def _loop(self) -> None:
         pending, wanted, hooked_leaves = self.pending, self.plan.wanted or (), bool(self.uses)
+        needed = self.plan.needed
         create_graph, free = self.create_graph, not self.retain_graph
         observers = state.observers
         array_type: Any = None
@@ -240,10 +243,21 @@ class Walk:
             elif type(g) is not array_type or array_type is tuple:
                 array_type = type(g)
                 xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
-            if node.extras is not None or recipe.only is None or observers:
+            if node.extras is not None or observers or (recipe.only is None and recipe.joint is not None):
                 for observer in observers:
                     observer.before(node, g)
                 self._pull_all(node, xp, g, saved)
+            elif recipe.only is None:
+                for i, pull in recipe.pulls:
+                    parent = node.origin[i]
+                    if needed is None or parent in needed:
+                        ct = pull(xp, g, saved)
+                        if node.fit is not None:
+                            ct = fit(xp, ct, node.fit[i])
+                        if hooked_leaves or parent in pending:
+                            self.send(parent, ct)
+                        else:
+                            pending[parent] = ct
             else:
                 ct = recipe.only(xp, g, saved)
                 if node.fit is not None:
@@ -305,18 +319,6 @@ class Walk:
         """Run the rules of a node with several inputs, a joint rule, or hooks that see all cotangents at once."""
         recipe, needed, fits = node.recipe, self.plan.needed, node.fit
         one_by_one = recipe.joint is None and not state.observers
-        if one_by_one and node.extras is None:
-            for i, pull in recipe.pulls:
-                parent = node.origin[i]
-                if needed is None or parent in needed:
-                    ct = pull(xp, g, saved)
-                    if fits is not None:
-                        ct = fit(xp, ct, fits[i])
-                    if parent in self.pending or self.uses:
-                        self.send(parent, ct)
-                    else:
-                        self.pending[parent] = ct
-            return
         inputs = node.inputs
         goes = tuple([p is not None and (needed is None or p in needed) for p in inputs])
         fused = recipe.fused(type(g), goes)  # type: ignore[arg-type]  # a type has a hash

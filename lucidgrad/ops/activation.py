@@ -221,7 +221,7 @@ def selu(x: Any, /) -> Any:
 
 
 # -- smooth --------------------------------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * (y - y * y), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y: xp.sigmoid_pull(g, y), dtype="float")
 def sigmoid(xp: Any, x: Any, /) -> Any:
     """Logistic function ``1 / (1 + exp(-x))``.
 

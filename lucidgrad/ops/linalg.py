@@ -9,7 +9,7 @@ from lucidgrad.core.levels import run
 from lucidgrad.core.modes import in_precision
 from lucidgrad.core.primitive import MATRIX, primitive
 
-from . import elementwise, parts, reduction, shape
+from . import elementwise, linear as linear, parts, reduction, shape
 from .axes import axes_of, axis_of, product
 from .diagonals import diagonal
 from .einsum import einsum, letter, pair_einsum
@@ -22,6 +22,8 @@ def _left(xp: Any, g: Any, x2: Any) -> Any:
     """``g @ x2ᵀ``; that x1 was a vector shows in g, which then lacks a dimension."""
     if x2.ndim == 1:
         return xp.expand_dims(g, axis=-1) * x2
+    if x2.ndim == 2 == g.ndim:
+        return xp.linear(g, x2)
     if g.ndim >= x2.ndim:
         return xp.matmul(g, xp.matrix_transpose(x2))
     if g.ndim == 1:
@@ -31,6 +33,8 @@ def _left(xp: Any, g: Any, x2: Any) -> Any:
 
 def _right(xp: Any, g: Any, x1: Any, x2_meta: Any) -> Any:
     """``x1ᵀ @ g``; the rows of all matrices of a batch that met the same one of x2 make one product."""
+    if x1.ndim == 2 == x2_meta.ndim:
+        return xp.across(x1, g)
     if x1.ndim == 1:
         return xp.expand_dims(x1, axis=-1) * xp.expand_dims(g, axis=-2) if g.ndim else g * x1
     batch, own = x1.shape[:-2], x2_meta.shape[:-2]

@@ -1,8 +1,13 @@
-"""`affine` and `linear`: maps of the last axis as one primitive each, so that a layer is one node of the tape."""
+"""Products with a transposed matrix as one primitive each: a layer, and a rule of `matmul`, is one node of the tape.
 
+`matmul`, `linear` and `across` are closed under differentiation: each rule of one is a call of another.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.batching import through_program
+from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import product
@@ -19,14 +24,21 @@ def _back(xp: Any, g: Any, w: Any) -> Any:
 
 
 def _weights(xp: Any, g: Any, x: Any) -> Any:
-    return xp.matmul(xp.matrix_transpose(_rows(xp, g)), _rows(xp, x))
+    return xp.across(_rows(xp, g), _rows(xp, x))
 
 
 def _bias(xp: Any, g: Any) -> Any:
     return g if g.ndim == 1 else xp.sum(g, axis=tuple(range(g.ndim - 1)))
 
 
-@primitive(REDUCTION, vjp=(_back, _weights), jvp=bilinear("linear"), batch=through_program("linear"), precision="low")
+def _linear_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    return _through_linear(call, values, batched, keywords) if batched[1] else call(*values)
+
+
+_through_linear = through_program("linear")
+
+
+@primitive(REDUCTION, vjp=(_back, _weights), jvp=bilinear("linear"), batch=_linear_batch, precision="low")
 def linear(xp: Any, x: Any, w: Any, /) -> Any:
     """The linear map ``x @ w.T`` of the last axis of x.
 
@@ -47,6 +59,32 @@ def linear(xp: Any, x: Any, w: Any, /) -> Any:
     tensor([[3., 4.]])
     """
     return xp.matmul(x, xp.matrix_transpose(w))
+
+
+def _across_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    return run("matmul", run("matrix_transpose", values[0]), values[1])
+
+
+@primitive(
+    REDUCTION,
+    vjp=(lambda xp, g, x2: xp.linear(x2, g), lambda xp, g, x1: xp.matmul(x1, g)),
+    jvp=bilinear("across"),
+    batch=_across_batch,
+    precision="low",
+)
+def across(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The product ``x1.T @ x2`` of two matrices: their columns, by all rows.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.linear import across
+    >>> x = lg.tensor([[1.0, 2.0]], requires_grad=True)
+    >>> across(x, lg.tensor([[3.0]])).sum().backward()
+    >>> x.grad
+    tensor([[3., 3.]])
+    """
+    return xp.matmul(xp.matrix_transpose(x1), x2)
 
 
 def _affine_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:

@@ -389,6 +389,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": _extreme(np.min),
     "matmul": np.matmul,
     "linear": lambda x, w: x @ w.T,
+    "across": lambda x1, x2: x1.T @ x2,
     "mean_squared_error": lambda x1, x2: mean(np.asarray((x1 - x2) ** 2, dtype=object)),
     "affine": lambda x, w, b: x @ w.T + b,
     "pair_einsum": lambda x1, x2, *, subscripts: np.asarray(np.einsum(subscripts, x1, x2), dtype=object),

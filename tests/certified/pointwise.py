@@ -230,6 +230,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "round": mp.nint,
     "rsqrt": lambda x: 1 / mp.sqrt(x),
     "scale": lambda x1, x2: x1 * x2,
+    "sigmoid_pull": lambda h, y: h * y * (1 - y),
+    "tanh_pull": lambda h, y: h * (1 - y) * (1 + y),
     "sigmoid": _sigmoid,
     "sign": lambda x: x / abs(x) if x != 0 else mp.mpf(0),
     "silu": lambda x: x * _sigmoid(x),
