@@ -13,9 +13,11 @@ import lucidgrad as lg
 from lucidgrad.core.device import Device
 from lucidgrad.core.dtype import named
 from lucidgrad.core.levels import Layer
-from lucidgrad.core.modes import set_casting, state
+from lucidgrad.core.modes import in_precision, set_casting, state
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_enabled"]
+__all__ = [
+    "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "in_precision", "is_autocast_enabled",
+]  # fmt: skip
 
 _HALVES = ("float16", "bfloat16")
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from lucidgrad.core.dispatch import node_of
 from lucidgrad.core.primitive import Meta
-from lucidgrad.core.tape import GraphNode as Node, edge_of, node_of_edge, touch
+from lucidgrad.core.tape import GraphNode as Node, Handle, edge_of, node_of_edge, touch
 from lucidgrad.tensor import Tensor
 
 from .keeping import (
@@ -17,6 +17,7 @@ from .multigrad import register_multi_grad_hook
 
 __all__ = [
     "GradientEdge",
+    "Handle",
     "Node",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",

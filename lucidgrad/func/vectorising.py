@@ -5,12 +5,28 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core.batching import enter_level, leave_level
-from lucidgrad.core.levels import Level, draws
+from lucidgrad.core.levels import Layer, Level, draws
 from lucidgrad.ops.joining import concat
 from lucidgrad.ops.shape import moveaxis
 from lucidgrad.tensor import Tensor
 
 from . import trees
+
+
+def is_transformed(x: Tensor) -> bool:
+    """Whether a tensor stands for more than one value: for many examples inside `vmap`, or for one with a tangent.
+
+    Its values can't be read then, for a check, say.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> seen = []
+    >>> y = lg.func.vmap(lambda x: (seen.append(lg.func.is_transformed(x)), x)[1])(lg.ones(2))
+    >>> seen, lg.func.is_transformed(y)
+    ([True], False)
+    """
+    return isinstance(x.array, Layer)
 
 
 def vmap(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.tape import Handle
+from lucidgrad.autograd.graph import Handle
 
 __all__ = ["Hookable", "Hooks"]
 

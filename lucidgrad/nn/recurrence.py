@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.modes import state
+from lucidgrad.amp import is_autocast_enabled
 from lucidgrad.tensor import Tensor
 
 from .functional.recurrence import gru_cell, lstm_cell, recurrent_layers, rnn_relu_cell, rnn_tanh_cell
@@ -134,7 +134,7 @@ class RNNBase(Module):
 
     def _check_input(self, who: str, x: Tensor) -> None:
         weight = getattr(self, "weight_ih_l0")  # noqa: B009  a name that type checkers don't know
-        if x.dtype != weight.dtype and state.casting is None:
+        if x.dtype != weight.dtype and not is_autocast_enabled(x.device.type):
             raise ValueError(
                 f"{who}: given an input of dtype {x.dtype}, expected {weight.dtype} as the weights have; convert the "
                 f"input or the module with .to()"

@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.tape import Handle
+from lucidgrad.autograd.graph import Handle
 
 StateDict = dict[str, Any]
 #: What an optimiser is made for: tensors, named tensors, or groups of them with settings of their own.

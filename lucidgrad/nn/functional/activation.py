@@ -3,7 +3,7 @@
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.inplace import update
+from lucidgrad.ops.writing import update
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish",

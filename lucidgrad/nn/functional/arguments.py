@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.levels import Layer
+from lucidgrad.func import is_transformed
 from lucidgrad.tensor import Tensor
 
 Sizes = int | Sequence[int]
@@ -44,7 +44,7 @@ def with_batch(name: str, x: Tensor, axes: int) -> tuple[Tensor, bool]:
 def on_host(x: Any) -> Any:
     """The raw array of a tensor if looking at its values costs nothing (on the CPU, outside of transforms), or None."""
     raw = getattr(x, "array", None)
-    return None if raw is None or isinstance(raw, Layer) or x.device != "cpu" else raw
+    return None if raw is None or is_transformed(x) or x.device != "cpu" else raw
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:

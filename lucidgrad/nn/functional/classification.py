@@ -3,7 +3,7 @@
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.modes import in_precision
+from lucidgrad.amp import in_precision
 from lucidgrad.ops.losses import cross_entropy_rows
 from lucidgrad.tensor import Tensor
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.levels import Layer
-from lucidgrad.core.modes import state
+from lucidgrad.amp import is_autocast_enabled
+from lucidgrad.func import is_transformed
 from lucidgrad.ops.windows import convolution, convolution_input, fold_windows, unfold_windows
 from lucidgrad.tensor import Tensor
 
@@ -19,10 +19,12 @@ _LARGE = 1 << 16
 
 
 def _add_bias(y: Any, bias: Any, axes: int) -> Any:
-    if state.casting is not None and bias.dtype != y.dtype:  # a bias does not undo the precision of the product
+    if bias.dtype != y.dtype and is_autocast_enabled(
+        y.device.type
+    ):  # a bias does not undo the precision of the product
         bias = lg.astype(bias, y.dtype)
     bias = bias.reshape((bias.shape[0], *(1,) * axes))
-    if y.size < _LARGE or y.dtype != bias.dtype or isinstance(y.array, Layer) or isinstance(bias.array, Layer):
+    if y.size < _LARGE or y.dtype != bias.dtype or is_transformed(y) or is_transformed(bias):
         return y + bias
     y += bias  # nobody else has seen y, and its rule does not need it
     return y

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.modes import in_precision
+from lucidgrad.amp import in_precision
 from lucidgrad.ops.ctc import path_logsumexp
 from lucidgrad.tensor import Tensor
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.modes import in_precision
+from lucidgrad.amp import in_precision
 from lucidgrad.tensor import Tensor
 
 __all__ = ["cosine_similarity", "pairwise_distance"]

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.modes import in_precision
+from lucidgrad.amp import in_precision
 from lucidgrad.ops.losses import mean_squared_error
 from lucidgrad.tensor import Tensor
 

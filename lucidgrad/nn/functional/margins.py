@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.modes import in_precision
+from lucidgrad.amp import in_precision
 from lucidgrad.tensor import Tensor
 
 from .arguments import legacy_reduction, reduced

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.modes import state
+from lucidgrad.amp import is_autocast_enabled
 from lucidgrad.ops.normalisation import batch_norm as _batch_norm, layer_norm as _layer_norm, standardise
 from lucidgrad.ops.pooling import avg_pool
 from lucidgrad.tensor import Tensor
@@ -15,7 +15,9 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 
 def _is_short(x: Any) -> bool:
     """Whether values are of 16 bits, whose squares overflow: then statistics are computed in float32."""
-    if getattr(x.dtype, "itemsize", 4) != 2 or state.casting is not None:  # autocast chooses the precision itself
+    if getattr(x.dtype, "itemsize", 4) != 2 or is_autocast_enabled(
+        x.device.type
+    ):  # autocast chooses the precision itself
         return False
     return bool(x.is_floating_point())
 
