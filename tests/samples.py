@@ -362,7 +362,7 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "nonzero": lambda x: np.nonzero(x),
     "scale": lambda x1, x2: np.where(x1 == 0, x1, x1 * x2),
     "sigmoid_pull": lambda h, s: h * (s - s * s),
-    "tanh_pull": lambda h, s: h * (1 - s * s),
+    "tanh_pull": lambda h, s: h - h * (s * s),
     "unscale": lambda x1, x2: np.where(x1 == 0, x1, x1 / x2),
     "argtopk": _argtopk,
     "reshape": lambda x, *, shape, copy=None: np.reshape(x, shape),

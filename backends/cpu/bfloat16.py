@@ -176,7 +176,7 @@ def _promotion(find: Callable[..., Any]) -> Callable[..., Any]:
     """As float32 with others: ml_dtypes knows no type that holds both halves, and float32 does."""
 
     def result_type(*given: Any) -> Any:
-        given = tuple(getattr(x, "dtype", x) for x in given)
+        given = tuple(x.dtype if isinstance(x, (np.ndarray, np.generic)) else x for x in given)
         if any(x == bfloat16 for x in given) and not all(x in (bfloat16, np.dtype(bool)) for x in given):
             return find(*(_WIDE if x == bfloat16 else x for x in given))
         return bfloat16 if bfloat16 in given else find(*given)

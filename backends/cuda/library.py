@@ -107,18 +107,25 @@ def _whole(name: str) -> Callable[..., Any]:
     return lambda x, /: x.copy() if x.dtype.kind in "iu" else function(x)
 
 
-def _division(name: str) -> Callable[..., Any]:
-    """A quotient or remainder made from `fmod`: CuPy rounds a quotient first, and makes NaN of infinite divisors."""
-    function = getattr(cupy, name)
-    launch = cupy.ElementwiseKernel(
+#: Made from `fmod`: CuPy rounds a quotient first, and makes NaN of infinite divisors.
+_DIVISIONS = {
+    name: cupy.ElementwiseKernel(
         "T x1, T x2", "T y", f"y = lg_{name}(x1, x2)", f"lucidgrad_{name}", preamble=PREAMBLE, options=OPTIONS
     )
+    for name in ("floor_divide", "remainder")
+}
+
+
+def _division(name: str) -> Callable[..., Any]:
+    """A quotient or remainder of floating-point numbers by a kernel of our own."""
+    function = getattr(cupy, name)
 
     def divide(x1: Any, x2: Any, /) -> Any:
         dtype = cupy.result_type(x1, x2)
         if dtype.kind != "f":
             return function(x1, x2)
         x1, x2 = (x.astype(dtype, copy=False) if type(x) is cupy.ndarray else dtype.type(x) for x in (x1, x2))
+        launch = _DIVISIONS[name]
         return launch(x1.astype("f"), x2.astype("f")).astype(dtype) if dtype.char == "e" else launch(x1, x2)
 
     return divide

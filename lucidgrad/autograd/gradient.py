@@ -228,8 +228,8 @@ def _lone_seed(end: Any) -> list[tuple[Any, Any]] | None:
         return None
     if array.dtype not in floats or array.dtype in complexes:
         return None
-    node, backend = node_of(end), device.by_array[type(array)]
-    return None if node is None else [(node, backend.full((), 1, array.dtype, backend.device_of(array)))]
+    node, where = node_of(end), device.by_array[type(array)].device_of(array)
+    return None if node is None else [(node, device.backend_named(where).full((), 1, array.dtype, where))]
 
 
 class _Level:

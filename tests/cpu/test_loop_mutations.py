@@ -18,7 +18,7 @@ SWAPS = {
     " > ": " < ",
     " expf(": " expm1f(",
     " tanhf(": " sinhf(",
-    " erff(": " tanhf(",
+    " erfcf(": " tanhf(",
 }
 NAMES = ("gelu", "silu", "softplus", "tanh", "mish", "elu", "logaddexp", "hypot", "pow", "divide")
 

@@ -24,11 +24,8 @@ FAULTS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     ),
     "bits": ("sampling", "_BITS", [("philox_bits(r)", "philox_bits(r + 1)"), ("start + i", "start - i")]),
     "integers": ("sampling", "_INTEGERS", [("low + philox", "low - philox"), ("% span", "% (span + 1)")]),
-    "remainder": (
-        "library",
-        "_REMAINDER",
-        [("y += x2", "y -= x2"), ("(y < 0)) y", "(y > 0)) y"), ("(T)0, x2", "(T)0, x1")],
-    ),
+    "remainder": ("library", "_DIVISIONS.remainder", [("(x1, x2)", "(x2, x1)"), ("lg_remainder", "fmod")]),
+    "floor_divide": ("library", "_DIVISIONS.floor_divide", [("(x1, x2)", "(x2, x1)"), ("lg_floor_divide", "fmod")]),
     "left": ("library", "_SHIFTS.left", [("x1 << x2", "x2 << x1"), ("x2 < 8", "x2 > 8")]),
     "right": ("library", "_SHIFTS.right", [("x1 >> x2", "x1 << x2"), ("? -1 : 0", "? 1 : 0")]),
     "acosh": ("library", "COMPLEX.acosh", [("re == 0", "im == 0"), ("T(im, R(1.57", "T(im, -R(1.57")]),
@@ -127,13 +124,14 @@ def _random(name: str) -> None:
     np.testing.assert_allclose(found.get(), expected, rtol=2e-5, atol=2e-6)
 
 
-def _remainder(_: str) -> None:
+def _division(name: str) -> None:
     from lucidgrad.backends.cuda import library
 
     x1, x2 = np.meshgrid([-7.5, -3.0, -0.0, 0.0, 2.5, 6.0], [-3.0, -2.5, 2.0, 3.0])
-    found = library.remainder(cupy.asarray(x1), cupy.asarray(x2)).get()
-    np.testing.assert_array_equal(found, np.remainder(x1, x2))
-    np.testing.assert_array_equal(np.signbit(found), np.signbit(np.remainder(x1, x2)))
+    expected = getattr(np, name)(x1, x2)
+    found = library.DIFFERENCES[name](cupy.asarray(x1), cupy.asarray(x2)).get()
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
 
 def _complex(name: str) -> None:
@@ -198,7 +196,8 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "left": _shift,
     "right": _shift,
     **dict.fromkeys(("uniform_f", "uniform_d", "normal_f", "normal_d", "bits", "integers"), _random),
-    "remainder": _remainder,
+    "floor_divide": _division,
+    "remainder": _division,
     "take_along": _take_along,
     "addresses": _addresses,
 }
