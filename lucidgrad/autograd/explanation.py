@@ -134,7 +134,7 @@ def _explained(loss: Tensor, x: Tensor, seed: Any, huge: float) -> Explanation:
     plan = Plan([root], [node])
     if node not in plan.reached:
         return _unreached(loss, x, plan)
-    if any(n.saved is FREED for n in plan.runs):
+    if any(n.saved is FREED for n in plan.order if plan.runs(n)):
         found = _from_grad(x, huge)
     else:
         found = _walked(loss, plan, node, seed, huge)

@@ -5,6 +5,7 @@ be wrong with a call is found in the `Plan`, before anything runs: a call that r
 nothing and touched nothing.
 """
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -40,26 +41,30 @@ tape_namespace = _TapeNamespace()
 class Plan:
     """Which nodes a walk visits, youngest first: all that the roots reach, or those on the way to ``wanted``.
 
-    ``needed`` are the nodes that lead to a wanted one (None: all do), ``runs`` those whose rules run.
+    ``needed`` are the nodes that lead to a wanted one (None: all do), ``idle`` the wanted ones among them whose rules
+    need not run.
     """
 
-    __slots__ = ("_dead", "_leaves", "needed", "order", "reached", "runs", "wanted")
+    __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "wanted")
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
         self.reached, self._dead, self._leaves = reach(roots)
         self.order = sorted(self.reached, key=_age)
-        self.runs = self.reached
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
+        self.idle: set[Any] = set()
         if wanted is not None:
             self.wanted = set(wanted)
-            self.needed, self.runs = _between(self.order, self.wanted)
-            self.order = [node for node in self.order if node in self.needed]
+            self.order, self.needed, self.idle = _between(self.order, self.wanted)
+
+    def runs(self, node: Any) -> bool:
+        """Whether the rules of a node run."""
+        return self.needed is None or (node in self.needed and node not in self.idle)
 
     def check_alive(self) -> None:
         """Raise if a node that would run was freed by an earlier walk."""
         for node in self._dead:
-            if node in self.runs:
+            if self.runs(node):
                 raise RuntimeError(
                     f"backward through {node.recipe.primitive.name} a second time: its saved values were "
                     f"freed; pass retain_graph=True to the first backward"
@@ -69,8 +74,8 @@ class Plan:
         """Leaves with hooks, and how many cotangents each awaits: they fire when the last one arrives."""
         uses = {leaf: 0 for leaf in self._leaves if leaf.extras.hooked}
         if uses:
-            for node in self.runs:
-                for parent in node.inputs:
+            for node in self.order:
+                for parent in node.inputs if node not in self.idle else ():
                     if parent in uses:
                         uses[parent] += 1
         return uses
@@ -100,16 +105,19 @@ def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
     return seen, dead, leaves
 
 
-def _between(order: list[Any], wanted: set[Any]) -> tuple[set[Any], set[Any]]:
-    """The nodes that lead to a wanted one, and those of them that have to run for it."""
-    needed = {node for node in wanted if node is not None}
-    runs: set[Any] = set()
+def _between(order: list[Any], wanted: set[Any]) -> tuple[list[Any], set[Any], set[Any]]:
+    """The nodes that lead to a wanted one, in order and as a set; and those that are wanted but need not run."""
+    needed, idle, kept = set(wanted), set(), []
     for node in reversed(order):  # oldest first
         origin = node.origin
         if origin in needed if type(origin) is not tuple else not needed.isdisjoint(origin):
-            runs.add(node)
             needed.add(node)
-    return needed, runs
+            kept.append(node)
+        elif node in needed:
+            idle.add(node)
+            kept.append(node)
+    kept.reverse()
+    return kept, needed, idle
 
 
 # -- making a cotangent fit its input ------------------------------------------------------------
@@ -132,12 +140,17 @@ def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
 
 def _unbroadcast(xp: Any, ct: Any, shape: tuple[int, ...]) -> Any:
     """The adjoint of broadcasting: sum over the axes that were stretched."""
-    extra = len(ct.shape) - len(shape)
-    if extra < 0 or any(n != 1 and ct.shape[i + extra] != n for i, n in enumerate(shape)):
-        raise AssertionError(f"a rule gave a cotangent of shape {ct.shape} for an input of shape {shape}")
-    axes = [i for i in range(len(ct.shape)) if i < extra or shape[i - extra] != ct.shape[i]]
-    ct = xp.sum(ct, axis=tuple(axes), keepdims=False)
+    ct = xp.sum(ct, axis=_stretched(tuple(ct.shape), tuple(shape)), keepdims=False)
     return ct if ct.shape == shape else xp.reshape(ct, shape=shape)
+
+
+@functools.lru_cache(maxsize=4096)
+def _stretched(large: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes along which a shape was repeated to become a larger one."""
+    extra = len(large) - len(shape)
+    if extra < 0 or any(n != 1 and large[i + extra] != n for i, n in enumerate(shape)):
+        raise AssertionError(f"a rule gave a cotangent of shape {large} for an input of shape {shape}")
+    return tuple(i for i in range(len(large)) if i < extra or shape[i - extra] != large[i])
 
 
 # -- the walk ------------------------------------------------------------------------------------
@@ -228,7 +241,8 @@ class Walk:
             g = pending.pop(node, None)
             if g is None:
                 continue
-            if node.extras is not None or node in wanted:
+            extras = node.extras
+            if extras is not None or node in wanted:
                 g = self._attend(node, g)
                 if g is None:
                     continue
@@ -236,14 +250,14 @@ class Walk:
             if last_write.age < node.age:  # something was written since the node was made
                 check_saved(node)
             saved = node.saved
-            if node.extras is not None and node.extras.unpack is not None:
-                saved = node.extras.unpack(saved)
+            if extras is not None and extras.unpack is not None:
+                saved = extras.unpack(saved)
             if create_graph:
                 saved = _as_tensors(node, saved)
             elif type(g) is not array_type or array_type is tuple:
                 array_type = type(g)
                 xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
-            if node.extras is not None or observers or (recipe.only is None and recipe.joint is not None):
+            if extras is not None or observers or (recipe.only is None and recipe.joint is not None):
                 for observer in observers:
                     observer.before(node, g)
                 self._pull_all(node, xp, g, saved)
@@ -289,7 +303,7 @@ class Walk:
                 self.arrived[node] = g
                 if self.here is not None:
                     self.origins[node] = self.here
-            if node not in plan.runs:
+            if node in plan.idle:
                 return None
         if type(node) is Output:
             self._to_fork(node, g)
