@@ -85,21 +85,20 @@ def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
     """All nodes that the roots depend on; those of them that were freed; and the leaves."""
     dead, leaves = [], []
     seen = set(roots)
-    stack = list(seen)
-    while stack:
-        node = stack.pop()
+    found = list(seen)
+    for node in found:  # which grows on the way
         if node.saved is FREED:
             dead.append(node)
         origin = node.origin
         if type(origin) is not tuple:
             if origin not in seen:
                 seen.add(origin)
-                stack.append(origin)
+                found.append(origin)
             continue
         for parent in origin:
             if parent not in seen and parent is not None:
                 seen.add(parent)
-                stack.append(parent)
+                found.append(parent)
         if not origin:
             leaves.append(node)
     return seen, dead, leaves
@@ -286,7 +285,7 @@ class Walk:
     def _attend(self, node: Any, g: Any) -> Any:
         """What plain nodes don't need: streams, hooks, capture, several outputs. None: nothing to run."""
         if type(node) is Leaf:
-            if self.here is None and not node.extras.hooked and not node.extras.retain:
+            if not self.uses and self.here is None and not node.extras.retain:
                 self.arrived[node] = g
             else:
                 self.pending[node] = g
