@@ -3,6 +3,7 @@
 `lucidgrad.func.jvp` does the same for a whole function.
 """
 
+import threading
 from types import TracebackType
 from typing import NamedTuple
 
@@ -13,7 +14,15 @@ from lucidgrad.tensor import Tensor
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
-_levels: list[Level] = []
+
+class _Levels(threading.local):
+    """The levels that this thread has entered, oldest first."""
+
+    def __init__(self) -> None:
+        self.entered: list[Level] = []
+
+
+_levels = _Levels()
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -25,17 +34,18 @@ class UnpackedDualTensor(NamedTuple):
 
 def enter_dual_level() -> int:
     """Begin a level; `dual_level` is the safer way."""
-    _levels.append(Level("dual_level", forgets=True))
-    return len(_levels) - 1
+    _levels.entered.append(Level("dual_level", forgets=True))
+    return len(_levels.entered) - 1
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the newest level: its tangents are forgotten, its tensors are plain ones."""
-    if not _levels:
+    entered = _levels.entered
+    if not entered:
         raise RuntimeError("exit_dual_level: no dual level is entered")
-    if level is not None and level != len(_levels) - 1:
-        raise RuntimeError(f"exit_dual_level: level {level} is not the newest, which is {len(_levels) - 1}")
-    _levels.pop().ended = True
+    if level is not None and level != len(entered) - 1:
+        raise RuntimeError(f"exit_dual_level: level {level} is not the newest, which is {len(entered) - 1}")
+    entered.pop().ended = True
 
 
 class dual_level:
@@ -51,32 +61,46 @@ class dual_level:
     tensor(6.)
     """
 
+    def __init__(self) -> None:
+        self._begun: list[int] = []
+
     def __enter__(self) -> int:
-        return enter_dual_level()
+        self._begun.append(enter_dual_level())
+        return self._begun[-1]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        exit_dual_level()
+        below = self._begun.pop()
+        while len(_levels.entered) > below:  # levels that were entered inside and not exited end with it
+            exit_dual_level()
 
 
 def _level(who: str, level: int | None) -> Level:
-    if not _levels:
+    entered = _levels.entered
+    if not entered:
         raise RuntimeError(f"{who}: no dual level is entered; use it inside 'with forward_ad.dual_level():'")
-    if level is not None and not 0 <= level < len(_levels):
-        raise ValueError(f"{who}: level {level} is not entered; there are {len(_levels)}")
-    return _levels[-1 if level is None else level]
+    if level is not None and not 0 <= level < len(entered):
+        raise ValueError(f"{who}: level {level} is not entered; there are {len(entered)}")
+    return entered[-1 if level is None else level]
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A tensor that carries a tangent."""
     number = _level("make_dual", level)
     check_tangent("make_dual: the tangent", tensor, tangent)
+    if take_apart(tensor, number)[1] is not None:
+        raise RuntimeError(
+            "make_dual: the tensor carries a tangent at this level; expected a plain one: take it apart first, "
+            "with unpack_dual, or add the tangents"
+        )
     return _make_dual(tensor, tangent, level=number)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a tensor and the tangent that it carries, None if it carries none (or no level is entered)."""
-    if not _levels:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"unpack_dual: given a {type(tensor).__name__}, expected a Tensor")
+    if not _levels.entered:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(*take_apart(tensor, _level("unpack_dual", level)))

@@ -258,7 +258,7 @@ def test_complex_gradients_have_the_usual_convention():
     [
         (lambda ctx, g: (g, g), RuntimeError, "2 gradients, expected 1"),
         (lambda ctx, g: 3.0, TypeError, "float"),
-        (lambda ctx, g: g[:2], AssertionError, "shape"),
+        (lambda ctx, g: g[:2], RuntimeError, "shape"),
     ],
 )
 def test_wrong_results_are_told(x, backward, error, says):
