@@ -121,7 +121,7 @@ _ORDERS: dict[str, Callable[[Averages], Any]] = {
 # -- the timed kernels ---------------------------------------------------------------------------
 _active: list["profile"] = []
 _installing = threading.RLock()
-_plain_find, _plain_for = Primitive.find_kernel, Primitive.kernel_for
+_plain_find, _plain_for, _plain_large = Primitive.find_kernel, Primitive.kernel_for, Primitive.large_kernel
 
 
 class _Timed:
@@ -160,36 +160,45 @@ def _timed_for(self: Primitive, array_type: type, dtype: Any) -> Callable[..., A
     return table[dtype]
 
 
+def _timed_large(self: Primitive, kernel: Callable[..., Any], lead: Any) -> Callable[..., Any]:
+    key = type(lead), lead.dtype
+    if type(self._large.get(key)) is not _Timed:
+        plain = kernel.kernel if type(kernel) is _Timed else kernel  # what it may be made of is not timed again
+        self._large[key] = _Timed(self.name, _plain_large(self, plain, lead))
+    return self._large[key]
+
+
 def _tables() -> Iterable[tuple[str, dict[Any, Any]]]:
     for primitive in list(registry.values()):
-        for table in (primitive.kernels, *primitive.by_dtype.values()):
+        for table in (primitive.kernels, *primitive.by_dtype.values(), primitive._large):
             yield primitive.name, table
 
 
 def _custom() -> Any:
     """The class of calls of users' own functions, if there can be any."""
-    return getattr(sys.modules.get("lucidgrad.autograd.function"), "_Call", None)
+    return getattr(sys.modules.get("lucidgrad.autograd.calls"), "Call", None)
 
 
-def _timed_custom(self: Any, array_type: type) -> Callable[..., Any]:
-    return _Timed(self.name, self.plain_find(array_type))
+def _timed_run(self: Any) -> Any:
+    return _Timed(self.name, lambda *arrays: self.plain_run())(*(t.array for t in self.tensors))
 
 
 def _install() -> None:
     for name, table in _tables():
         table.update({key: _Timed(name, kernel) for key, kernel in list(table.items())})
     Primitive.find_kernel, Primitive.kernel_for = _timed_find, _timed_for  # type: ignore[method-assign]
-    custom = _custom()
-    if custom is not None:
-        custom.plain_find, custom.find_kernel = custom.find_kernel, _timed_custom
+    Primitive.large_kernel = _timed_large  # type: ignore[method-assign]
+    if (custom := _custom()) is not None:
+        custom.plain_run, custom.run = custom.run, _timed_run
 
 
 def _uninstall() -> None:
     custom = _custom()
-    if custom is not None and hasattr(custom, "plain_find"):
-        custom.find_kernel = custom.plain_find
-        del custom.plain_find
+    if custom is not None and hasattr(custom, "plain_run"):
+        custom.run = custom.plain_run
+        del custom.plain_run
     Primitive.find_kernel, Primitive.kernel_for = _plain_find, _plain_for  # type: ignore[method-assign]
+    Primitive.large_kernel = _plain_large  # type: ignore[method-assign]
     for _, table in _tables():
         table.update({key: kernel.kernel for key, kernel in list(table.items()) if type(kernel) is _Timed})
 

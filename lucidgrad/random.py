@@ -1,6 +1,7 @@
 """Random tensors: a generator per device, seeded together by `manual_seed`."""
 
 import math
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -80,6 +81,22 @@ def set_states(states: dict[Device, Any]) -> None:
     """Go on from states that `states` gave."""
     for device, value in states.items():
         default_generator(device).set_state(value)
+
+
+def remember() -> tuple[dict[Device, Any], int]:
+    """All that `recall` needs: the states, and the seed of default generators that will be made later."""
+    if not _seed:
+        _seed["value"] = secrets.randbits(62)
+    return states(), _seed["value"]
+
+
+def recall(memory: tuple[dict[Device, Any], int]) -> None:
+    """Go on from where `remember` was called; generators that were made since begin anew."""
+    known, seed = memory
+    for device, generator in _defaults.items():
+        if device not in known:
+            generator.manual_seed(seed)
+    set_states(known)
 
 
 def get_rng_state(device: Any = None) -> Any:

@@ -139,6 +139,28 @@ def test_kernels_found_while_it_runs_are_timed_and_restored():
     p.kernels.update(before[0]), p.by_dtype.update(before[1])
 
 
+@pytest.mark.parametrize("warm", [False, True])
+def test_large_arrays_are_timed_too(warm):
+    ops = (lg.exp, lg.relu, lg.tanh, lg.sqrt, lambda t: t * 2, lambda t: t + t)
+    for name in ("exp", "relu", "tanh", "sqrt", "multiply", "add") if not warm else ():
+        registry[name]._large.clear()
+    t = lg.ones(300_000, requires_grad=True)
+    for op in ops if warm else ():
+        op(t)
+    with profile() as p:
+        for op in ops:
+            op(t)
+        t.detach().mul_(3.0)
+    found = {name: row.forward.count for name, row in rows(p).items()}
+    assert found == {"exp": 1, "relu": 1, "tanh": 1, "sqrt": 1, "multiply": 2, "add": 1}
+    assert all(row.forward.bytes >= 1_200_000 for row in p.key_averages())
+    assert not any(type(kernel) is _Timed for primitive in registry.values() for kernel in primitive._large.values())
+    with profile() as p:
+        for op in ops:
+            op(t)
+    assert sum(row.forward.count for row in p.key_averages()) == len(ops)
+
+
 def test_an_exception_restores_everything(x):
     p = profile()
     with pytest.raises(ZeroDivisionError), p:

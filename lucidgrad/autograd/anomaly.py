@@ -39,23 +39,46 @@ def stack_of(node: Any) -> str:
 class _Inspector:
     """Looks at every cotangent of a walk."""
 
+    def __init__(self) -> None:
+        self._running: dict[Any, Any] = {}  # walk -> the node whose rule runs
+
     def before(self, node: Any, g: Any) -> None:
-        pass
+        kinds = _kinds_of(g)
+        if kinds:  # no operation before made it, or the walk would have ended there
+            name, kind = node.recipe.primitive.name, " and ".join(kinds)
+            _warn(f"{kind} came into backward of {name}", node)
+            raise RuntimeError(
+                f"{kind} came into backward of {name}, and no operation's backward made it: "
+                f"the seed, a hook, or the sum of gradients did{_place(stack_of(node))}"
+            )
+        walk = state.walking
+        if walk not in self._running:
+            walk.at_end.append(lambda: self._end(walk))
+        self._running[walk] = node
 
     def after(self, node: Any, g: Any, cts: Any) -> None:
-        given = [_bad(part) for part in (g if type(g) is tuple else (g,))]
+        self._running[state.walking] = None
         for i, ct in enumerate(cts):
-            kind = _bad(ct)
-            if kind is None or kind in given:
-                continue  # it is none, or it came in
-            name = node.recipe.primitive.name
-            where = stack_of(node)
-            message = f"backward of {name} made {kind} in the gradient of its input {i + 1}"
-            if where:
-                warnings.warn(f"{message}; the operation was called here:\n{where}", stacklevel=2)
-            else:
-                warnings.warn(f"{message}; it was called before anomaly detection was on", stacklevel=2)
-            raise RuntimeError(f"{message} (shape {tuple(ct.shape)}){_place(where)}")
+            kinds = _kinds_of(ct)
+            if kinds:
+                message = (
+                    f"backward of {node.recipe.primitive.name} made {kinds[0]} in the gradient of its input {i + 1}"
+                )
+                _warn(message, node)
+                raise RuntimeError(f"{message} (shape {tuple(ct.shape)}){_place(stack_of(node))}")
+
+    def _end(self, walk: Any) -> None:
+        node = self._running.pop(walk)
+        if node is not None:
+            _warn(f"an error came up in backward of {node.recipe.primitive.name}", node)
+
+
+def _warn(message: str, node: Any) -> None:
+    where = stack_of(node)
+    if where:
+        warnings.warn(f"{message}; the operation was called here:\n{where}", stacklevel=3)
+    else:
+        warnings.warn(f"{message}; it was called before anomaly detection was on", stacklevel=3)
 
 
 def _place(where: str) -> str:
@@ -63,28 +86,30 @@ def _place(where: str) -> str:
     return f"; called at {last[-1].removeprefix('File ')}" if last else ""
 
 
-def _bad(ct: Any) -> str | None:
-    """What is wrong with an array: 'NaN', 'an infinity' or nothing."""
+def _kinds_of(ct: Any) -> tuple[str, ...]:
+    """What is wrong with a cotangent: 'NaN', 'an infinity', both or nothing."""
+    if type(ct) in (tuple, list):
+        return tuple(dict.fromkeys(kind for part in ct for kind in _kinds_of(part)))
     array = ct if ct is None or type(ct) in device.by_array else ct.array
     if array is None or array.dtype not in floats:
-        return None
+        return ()
     while isinstance(array, Layer):
         array = array.front
     values = device.by_array[type(array)].to_numpy(array)
-    if (values != values).any():
-        return "NaN"
-    return "an infinity" if (abs(values) == float("inf")).any() else None
+    bad = ("NaN", (values != values).any()), ("an infinity", (abs(values) == float("inf")).any())
+    return tuple(kind for kind, found in bad if found)
 
 
 class detect_anomaly(new_nodes):
     """A context in which backward raises where it makes a NaN or an infinity, and tells where the op was called.
 
-    It looks at all values, so it takes time (and waits for the GPU): for debugging only.
+    It looks at all values, so it takes time (and waits for the GPU): for debugging only. The call is also told where
+    backward fails with an error of its own.
 
     Parameters
     ----------
     check_nan
-        Look at the values; if False, only the calls are noted.
+        Look at the values; if False, only the calls are noted, also inside of a context that looks.
 
     Examples
     --------
@@ -102,8 +127,8 @@ class detect_anomaly(new_nodes):
     def __enter__(self) -> None:
         super().__enter__()
         self._observers.append(state.observers)
-        if self._check:
-            state.observers = (*state.observers, _Inspector())
+        others = tuple(o for o in state.observers if not isinstance(o, _Inspector))
+        state.observers = (*others, _Inspector()) if self._check else others
 
     def __exit__(self, *exc: object) -> None:
         state.observers = self._observers.pop()

@@ -18,6 +18,7 @@ ADVICE = {
     "cancelled": "the terms cancel: check signs, and whether the same tensor was meant twice",
     "custom": "look at the backward of this custom function",
     "dead_relu": "use leaky_relu, a smaller learning rate, or another initialisation",
+    "degenerate": "break the tie (add a little noise), or use a loss that depends on the values, not on their vectors",
     "detach": "leave out the detach() (or .data), or differentiate with respect to the detached tensor",
     "division_by_zero": "add a small number to the denominator, or mask zeros before the division",
     "exploding": "clip gradients, normalise, or make the chain contract: many operations amplify a little each",
@@ -25,6 +26,7 @@ ADVICE = {
     "freed": "call explain before backward, or backward(retain_graph=True)",
     "hook": "look at the hooks that were registered with register_hook",
     "host": "compute with tensors instead of .item(), .numpy(), .tolist() or float()",
+    "ignored": "check the targets: every one of them is ignore_index",
     "inference_mode": "leave the inference_mode block, and compute again",
     "infinite_slope": "keep the argument away from the edge of the domain, e.g. lg.sqrt(x + 1e-12), or mask it before",
     "integer": "keep the values in a floating-point dtype",
@@ -51,22 +53,25 @@ ADVICE = {
 }  # fmt: skip
 
 _FAMILIES = {
-    "dead_relu": "relu",
+    "dead_relu": "relu leaky_relu",
     "saturated_clip": "clip hardtanh hardsigmoid hardswish",
-    "saturated": "sigmoid tanh softmax log_softmax erf erfc expit softsign atan logsigmoid softplus exp exp2 expm1 "
-    "silu gelu mish elu celu selu asinh logsumexp tanhshrink",
-    "never_chosen": "where masked_fill masked_select masked_scatter",
-    "not_attained": "maximum minimum max min amax amin median topk sort kthvalue cummax cummin",
-    "flat": "floor ceil round trunc sign sgn heaviside floor_divide copysign nextafter",
-    "overwritten": "overwrite index_put index_copy index_fill scatter put",
-    "stationary": "square abs cos cosh hypot var std vector_norm norm sinc",
-    "times_zero": "multiply matmul divide outer vecdot tensordot einsum dot prod conv lerp addmm bmm remainder",
+    "saturated": "sigmoid tanh softmax log_softmax erf erfc ndtr log_ndtr atan logsigmoid softplus exp exp2 expm1 "
+    "silu gelu mish elu celu asinh logsumexp logaddexp logaddexp2 cross_entropy_rows attention "
+    "rnn_sequence lstm_sequence gru_sequence",
+    "never_chosen": "where",
+    "not_attained": "maximum minimum max min",
+    "flat": "floor ceil round trunc sign heaviside floor_divide copysign nextafter",
+    "overwritten": "overwrite",
+    "stationary": "square abs cos cosh hypot var std vector_norm sinc mean_squared_error",
+    "times_zero": "multiply matmul linear affine across divide pair_einsum prod convolution convolution_input "
+    "convolution_weight remainder fmod thin cumulative_prod layer_norm batch_norm scale",
 }
 _ZERO = {op: cause for cause, ops in _FAMILIES.items() for op in ops.split()}
 _SLOPES = frozenset(
-    "sqrt rsqrt log log2 log10 log1p pow asin acos acosh atanh reciprocal divide vector_norm norm hypot std logit "
-    "xlogy erfinv entr".split()
+    "sqrt rsqrt log log2 log10 log1p pow asin acos acosh atanh reciprocal divide vector_norm hypot std "
+    "xlogy erfinv erfcinv ndtri log_odds entr".split()
 )
+_SPECTRAL = frozenset(("eigh", "eig", "svd", "qr"))
 _DIVIDES = frozenset(("divide", "reciprocal", "rsqrt", "remainder"))
 
 _WORDS = {
@@ -81,6 +86,8 @@ _WORDS = {
     "times_zero": "the other factor is exactly zero where the loss looks",
     "underflow": "the product is too small for this precision",
     "not_selected": "the loss uses only parts that do not come from this input",
+    "cancelled": "its terms cancel exactly",
+    "ignored": "all targets are ignored",
     "custom": "the custom backward returned zeros",
     "zero_rule": "its derivative is zero at these values",
 }
@@ -142,10 +149,12 @@ def _zero_cause(step: Any, i: int, steps: list[Any]) -> tuple[str, Any]:
         return "custom", step
     cause = _ZERO.get(step.op)
     if cause == "times_zero":
-        others = [host(value) for kind, at, value in _kept(node) if kind == "x" and at != i]
-        known = [other for other in others if other is not None]
-        if known and not any(_any(other == 0) for other in known):
-            cause = "underflow"
+        cause = _product_cause(step, i)
+    if step.op in ("softmax", "log_softmax") and not _is_saturated(node, step.op):
+        cause = "cancelled"  # the shares always add up to one
+    if step.op == "cross_entropy_rows":
+        parts = {at: host(value) for kind, at, value in _kept(node)}
+        cause = "ignored" if _all(parts[1] == parts["ignore_index"]) else cause
     if step.op == "pow":
         exponents = [host(value) for kind, at, value in _kept(node) if kind == "x" and at == 1]
         cause = "flat" if exponents and exponents[0] is not None and _any(exponents[0] == 0) else "stationary"
@@ -160,6 +169,35 @@ def _zero_cause(step: Any, i: int, steps: list[Any]) -> tuple[str, Any]:
                 return (cause, step) if cause == "not_selected" else (cause, other)
         return "not_selected", step
     return "zero_rule", step
+
+
+def _product_cause(step: Any, i: int) -> str:
+    """Why a product gives zeros: a factor is zero, or the terms of a sum cancel, or they are too small."""
+    kept = [(at, host(value)) for kind, at, value in _kept(step.node) if kind == "x"]
+    known = [(at, other) for at, other in kept if at != i and other is not None and getattr(other, "size", 1)]
+    if not known:
+        return "times_zero"
+    if any(_any(other == 0) for _, other in known):
+        inputs = step.node.inputs
+        return "stationary" if any(inputs[at] is inputs[i] for at, _ in known) else "times_zero"
+    small = 1e-4 if any(getattr(other, "dtype", None) == "float16" for _, other in known) else 1e-30
+    return "underflow" if min(_largest(other) for _, other in known) * step.given.largest < small else "cancelled"
+
+
+def _is_saturated(node: Any, op: str) -> bool:
+    """Whether all shares of a softmax are zero or one."""
+    shares = [host(value) for kind, _, value in _kept(node) if kind == "y"]
+    low = 0 if op == "softmax" else -float("inf")
+    high = 1 if op == "softmax" else 0
+    return not shares or _all((shares[0] == low) | (shares[0] == high) | (abs(shares[0] - low) < 1e-30))
+
+
+def _largest(values: Any) -> float:
+    return float(abs(values).max() if hasattr(values, "max") else abs(values))
+
+
+def _all(condition: Any) -> bool:
+    return bool(condition.all() if hasattr(condition, "all") else condition)
 
 
 def _cancelled(steps: list[Any], node: Any) -> Found:
@@ -210,6 +248,9 @@ def _bad_cause(step: Any, steps: list[Any]) -> tuple[str, str, Any, str]:
             return found
     if _is_custom(node):
         return "custom", "it is a custom function, and what it kept is finite", None, op
+    if op in _SPECTRAL:
+        why = "some of its eigenvalues or singular values are equal (or zero), and their vectors have no derivative"
+        return "degenerate", why, None, op
     return "overflow", "what it kept is finite, and the product is too large for this precision", None, op
 
 

@@ -6,9 +6,10 @@ from typing import Any
 from lucidgrad.core import device
 from lucidgrad.core.box import INFERENCE
 from lucidgrad.core.dispatch import floats, node_of
-from lucidgrad.core.engine import Plan, Walk
+from lucidgrad.core.engine import Walk
 from lucidgrad.core.errors import GradArgError
 from lucidgrad.core.modes import plain_nodes, state
+from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import meta_of
 from lucidgrad.core.tape import FREED, Leaf, storage
 from lucidgrad.tensor import Tensor

@@ -1,12 +1,16 @@
 """What nodes keep for backward, and how to change it: hooks, host memory, copies."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 from lucidgrad.core import device
-from lucidgrad.core.dispatch import box
-from lucidgrad.core.modes import new_nodes, no_grad, plain_nodes
+from lucidgrad.core.box import INFERENCE
+from lucidgrad.core.dispatch import box, node_of
+from lucidgrad.core.modes import new_nodes, no_grad, plain_nodes, state
 from lucidgrad.core.primitive import meta_of
+from lucidgrad.core.tape import Extras, Leaf, version
 from lucidgrad.tensor import Tensor
 
 _ARRAYS = ("x", "y", "xs", "own")  # the kinds of kept items that are arrays
@@ -33,8 +37,13 @@ class Packed:
     __slots__ = ("meta", "thing")
 
     def __init__(self, array: Any, pack: Callable[[Tensor], Any]) -> None:
-        self.meta = meta_of(array)
+        self.meta, before = meta_of(array), version(array)
         self.thing = pack(box(array))
+        if version(array) != before:
+            raise RuntimeError(
+                f"a pack hook modified its input in place (shape {tuple(array.shape)}, dtype {array.dtype}): "
+                f"others use that memory; clone it in the hook"
+            )
 
     def unpack(self, unpack: Callable[[Any], Any]) -> Any:
         """The array again."""
@@ -69,6 +78,52 @@ def _unpacked(value: Any, unpack: Callable[[Any], Any]) -> Any:
     return value.unpack(unpack) if type(value) is Packed else value
 
 
+class KeptTensors:
+    """Tensors that are kept as a node keeps its values: packed away by whatever context is around.
+
+    Leaves, and tensors that a module owns, stay themselves.
+    """
+
+    recipe = SimpleNamespace(keeps_arrays=True, items=(("xs", None),), primitive=SimpleNamespace(name="checkpoint"))
+
+    def __init__(self, tensors: Iterable[Any]) -> None:
+        self.extras: Extras | None = None
+        self._all: list[Any] = list(tensors)
+        self._nodes: dict[int, Any] = {}
+        if state.keep is not None:
+            self._nodes = {i: node_of(t) for i, t in enumerate(self._all) if _is_plain(t)}
+        arrays = tuple(self._all[i].array for i in self._nodes)
+        for i in self._nodes:
+            self._all[i] = None
+        self.saved: tuple[Any, ...] = (arrays,)
+        if arrays and state.keep is not None:
+            state.keep(self, None, arrays, {})
+
+    def more(self) -> Extras:
+        """The extras, made if there are none yet."""
+        if self.extras is None:
+            self.extras = Extras()
+        return self.extras
+
+    @property
+    def held(self) -> list[Any]:
+        """What is kept as it is, and must not be written in place."""
+        return [*self._all, *self.saved]
+
+    def tensors(self) -> list[Any]:
+        """The tensors again, with their history."""
+        unpack = self.extras and self.extras.unpack
+        (arrays,) = unpack(self.saved) if unpack else self.saved
+        found = list(self._all)
+        for (i, node), array in zip(self._nodes.items(), arrays, strict=True):
+            found[i] = box(array, node)
+        return found
+
+
+def _is_plain(t: Any) -> bool:
+    return type(t) is Tensor and not hasattr(t, "_role") and t._alias is not INFERENCE and type(t._node) is not Leaf
+
+
 class saved_tensors_hooks(new_nodes):
     """What operations inside keep for backward is handed to ``pack_hook``, and asked from ``unpack_hook`` when needed.
 
@@ -94,24 +149,47 @@ class saved_tensors_hooks(new_nodes):
         super().__init__(lambda node: pack_kept(node, pack_hook, unpack_hook))
 
     def __enter__(self) -> None:
-        if disable_saved_tensors_hooks.reasons:
-            raise RuntimeError(disable_saved_tensors_hooks.reasons[-1])
+        refuse_if_disabled()
         super().__enter__()
 
 
-class disable_saved_tensors_hooks:
-    """A context in which `saved_tensors_hooks` raise this message."""
+class _Disabled(threading.local):
+    reasons: tuple[str, ...] = ()
 
-    reasons: list[str] = []  # noqa: RUF012
+
+_disabled = _Disabled()
+
+
+def refuse_if_disabled() -> None:
+    """Raise inside `disable_saved_tensors_hooks`."""
+    if _disabled.reasons:
+        raise RuntimeError(_disabled.reasons[-1])
+
+
+class disable_saved_tensors_hooks:
+    """A context in which `saved_tensors_hooks` and checkpoints raise this message; it does so itself inside of them.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> with lg.autograd.graph.disable_saved_tensors_hooks("not here"):
+    ...     with lg.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+    ...
+    RuntimeError: not here
+    """
 
     def __init__(self, error_message: str) -> None:
         self._reason = error_message
 
     def __enter__(self) -> None:
-        self.reasons.append(self._reason)
+        if state.keep is not None:
+            raise RuntimeError(self._reason)
+        _disabled.reasons = (*_disabled.reasons, self._reason)
 
     def __exit__(self, *exc: object) -> None:
-        self.reasons.pop()
+        _disabled.reasons = _disabled.reasons[:-1]
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -156,4 +234,15 @@ class allow_mutation_on_saved_tensors(new_nodes):
     """
 
     def __init__(self) -> None:
-        super().__init__(lambda node: change_kept(node, lambda array: device.by_array[type(array)].copy(array)))
+        super().__init__(_copy_kept)
+
+
+def _copy_kept(node: Any) -> None:
+    node.saved = tuple(map(_copied, node.saved))
+
+
+def _copied(value: Any) -> Any:
+    """A copy of an array, also of those in an index."""
+    if type(value) is tuple:
+        return tuple(map(_copied, value))
+    return device.by_array[type(value)].copy(value) if type(value) in device.by_array else value

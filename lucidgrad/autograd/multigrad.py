@@ -1,12 +1,22 @@
 """A hook on the gradients of several tensors."""
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core.dispatch import node_of
-from lucidgrad.core.modes import state
+from lucidgrad.core.modes import set_grad_enabled, state
 from lucidgrad.tensor import Tensor
+
+
+class _Arrived:
+    """The gradients of one walk so far."""
+
+    def __init__(self, count: int) -> None:
+        self.gradients: list[Any] = [None] * count
+        self.told = False
+        self.handled = sys.exc_info()[1]  # an exception that was being handled before is no failure of the walk
 
 
 class Handles:
@@ -54,23 +64,32 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
     if not nodes or any(node is None for node in nodes):
         raise RuntimeError("register_multi_grad_hook: expected tensors that require grad, at least one")
     lock = threading.Lock()
-    found: dict[int, list[Any]] = {}  # by walk
+    found: dict[Any, _Arrived] = {}  # by walk
 
     def hook_of(i: int) -> Callable[[Tensor], None]:
         def hook(g: Tensor) -> None:
             walk = state.walking
-            key, plan = id(walk), walk.plan
             with lock:
-                first = key not in found
-                gs = found.setdefault(key, [None] * len(nodes))
-                gs[i] = g
+                first = walk not in found
                 if first:
-                    walk.at_end.append(lambda: found.pop(key, None))
+                    found[walk] = _Arrived(len(nodes))
+                    walk.at_end.append(lambda: finish(walk))
+                arrived = found[walk]
+                arrived.gradients[i] = g
+                plan = walk.plan
                 due = sum(node in plan.reached and (plan.needed is None or node in plan.needed) for node in nodes)
-                fire = first if mode == "any" else sum(g is not None for g in gs) == due
+                fire = first if mode == "any" else sum(g is not None for g in arrived.gradients) == due
+                arrived.told = arrived.told or fire
             if fire:
-                fn(g if mode == "any" else list(gs))
+                fn(g if mode == "any" else list(arrived.gradients))
 
         return hook
+
+    def finish(walk: Any) -> None:
+        """A backward may have returned None for one of them: then the walk's end tells that it will not come."""
+        arrived = found.pop(walk, None)
+        if arrived is not None and not arrived.told and sys.exc_info()[1] is arrived.handled:
+            with set_grad_enabled(walk.create_graph):
+                fn(list(arrived.gradients))
 
     return Handles([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])

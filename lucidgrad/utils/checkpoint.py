@@ -9,10 +9,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from lucidgrad import random
-from lucidgrad.autograd.keeping import change_kept, pack_kept
+from lucidgrad.autograd.keeping import KeptTensors, change_kept, pack_kept, refuse_if_disabled
+from lucidgrad.autograd.recomputation import arrays_in
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.modes import enable_grad, new_nodes, set_casting, state
 from lucidgrad.core.primitive import meta_of
+from lucidgrad.core.tape import ages, storage, written
 from lucidgrad.tensor import Tensor
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
@@ -62,18 +64,30 @@ class _Frame:
     """One call of a checkpointed function: how to run it again, and what its nodes wait for."""
 
     def __init__(
-        self, run: Callable[[], Any], preserve: bool, check: bool, keeps: Callable[[str], bool] | None
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        preserve: bool,
+        check: bool,
+        keeps: Callable[[str], bool] | None,
     ) -> None:
-        self.run, self.check, self.keeps = run, check, keeps
-        self.states = random.states() if preserve else None
+        self.function, self.names = function, tuple(kwargs)
+        self.inputs = KeptTensors((*args, *kwargs.values()))
+        self.began = self.ended = next(ages)  # writes that come later are found by these
+        self.check, self.keeps = check, keeps
+        self.numbers = random.remember() if preserve else None
         self.casting = state.casting
         self.second: AbstractContextManager[Any] = nullcontext()
         self.early_stop = True
         self.metas: list[Any] = []
         self.values: dict[int, Any] = {}
+        self.log: list[str] | None = None  # the operations of the first run, if they are to be told
 
     def drop(self, node: Any) -> None:
         """In the first run: nodes keep numbers instead of arrays."""
+        if self.log is not None:
+            self.log.append(node.recipe.primitive.name)
         if self.keeps is None or not self.keeps(node.recipe.primitive.name):
             pack_kept(node, self._number, self._value)
 
@@ -87,11 +101,28 @@ class _Frame:
         made: Tensor = box(self.values.pop(number))
         return made
 
+    def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """The inputs again, if they are what they were."""
+        for array in arrays_in(self.inputs.held):
+            if _written_since(array, self.began):
+                raise RuntimeError(
+                    f"checkpoint: an input (shape {tuple(array.shape)}, dtype {array.dtype}) was modified by an "
+                    f"in-place operation since the function began, which now has to run again; clone it before"
+                )
+        given = self.inputs.tensors()
+        count = len(given) - len(self.names)
+        return given[:count], dict(zip(self.names, given[count:], strict=True))
+
     def _run_again(self) -> None:
-        before = random.states() if self.states is not None else None
+        args, kwargs = self._arguments()
+        before = None if self.numbers is None else random.remember()
         collected: dict[int, Any] = {}
+        stamps: list[int] = []
+        log: list[str] = []
+        began = next(ages)
 
         def collect(node: Any) -> None:
+            log.append(node.recipe.primitive.name)
             if self.keeps is not None and self.keeps(node.recipe.primitive.name):
                 return
             change_kept(node, take)
@@ -104,30 +135,54 @@ class _Frame:
                 was = self.metas[number] if number < len(self.metas) else "nothing"
                 raise CheckpointError(
                     f"checkpoint: the second run keeps {meta_of(array)} as value {number}, the first kept {was}; "
-                    f"the function must do the same each time it runs"
+                    f"the function must do the same each time it runs{self._story(log)}"
                 )
+            if _written_since(array, self.ended) and not _written_since(array, began):
+                raise _modified(log[-1], array, "between both runs")
             collected[number] = array
+            stamps.append(next(ages))
             return array
 
         casting = state.casting
         try:
-            if self.states is not None:
-                random.set_states(self.states)
+            if self.numbers is not None:
+                random.recall(self.numbers)
             set_casting(None if self.casting is None else self.casting.again())
             with self.second, enable_grad(), new_nodes(collect):
-                self.run()
+                self.function(*args, **kwargs)
         except _Done:
             pass
         finally:
             set_casting(casting)
             if before is not None:
-                random.set_states(before)
+                random.recall(before)
         if len(collected) < len(self.metas):
             raise CheckpointError(
                 f"checkpoint: the second run kept {len(collected)} values, the first {len(self.metas)}; "
-                f"the function must do the same each time it runs"
+                f"the function must do the same each time it runs{self._story(log)}"
             )
+        for array, stamp in zip(collected.values(), stamps, strict=True):
+            if _written_since(array, stamp):
+                raise _modified("an operation", array, "later in the function")
         self.values = collected
+
+    def _story(self, log: list[str]) -> str:
+        """Both runs in words."""
+        if self.log is None:
+            return " (debug=True tells the operations)"
+        return f"\nfirst run:  {', '.join(self.log)}\nsecond run: {', '.join(log)}"
+
+
+def _written_since(array: Any, age: int) -> bool:
+    mark = written.get(id(storage(array)))
+    return mark is not None and mark.age < age
+
+
+def _modified(op: str, array: Any, when: str) -> RuntimeError:
+    return RuntimeError(
+        f"checkpoint: a value that {op} keeps (shape {tuple(array.shape)}, dtype {array.dtype}) was modified by an "
+        f"in-place operation {when}; clone it before, or use the out-of-place operation"
+    )
 
 
 def checkpoint(
@@ -137,6 +192,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     determinism_check: str = "default",
     context_fn: Callable[[], Contexts] | None = None,
+    debug: bool = False,
     early_stop: bool = True,
     policy: Callable[[str], bool] | None = None,
     **kwargs: Any,
@@ -146,15 +202,17 @@ def checkpoint(
     Parameters
     ----------
     function, args, kwargs
-        What to run. It must do the same when it runs again.
+        What to run. It must do the same when it runs again, so inputs may not be written in place until backward.
     use_reentrant
         Only False: gradients are then right for closed-over parameters and for `autograd.grad`.
     preserve_rng_state
-        Draw the same random numbers the second time (dropout).
+        Draw the same random numbers from the default generators the second time (dropout).
     determinism_check
         ``"default"`` compares shapes, dtypes and devices of both runs, ``"none"`` does not.
     context_fn
         Returns two contexts: the first run happens in one, the second in the other.
+    debug
+        If both runs differ, the error tells the operations of both.
     early_stop
         Whether the second run stops once all that was dropped is there; see `set_checkpoint_early_stop`.
     policy
@@ -173,11 +231,17 @@ def checkpoint(
         raise ValueError("checkpoint: use_reentrant=True is not offered: it gives wrong gradients for closures")
     if determinism_check not in ("default", "none"):
         raise ValueError(f"checkpoint: determinism_check is {determinism_check!r}, expected 'default' or 'none'")
-    first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
-    frame = _Frame(lambda: function(*args, **kwargs), preserve_rng_state, determinism_check == "default", policy)
-    frame.second, frame.early_stop = second, early_stop and set_checkpoint_early_stop.current
-    with first, new_nodes(frame.drop):
-        return function(*args, **kwargs)
+    refuse_if_disabled()
+    pair: Any = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
+    if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
+        raise TypeError(f"checkpoint: context_fn returned a {type(pair).__name__}, expected a pair of contexts")
+    frame = _Frame(function, args, kwargs, preserve_rng_state, determinism_check == "default", policy)
+    frame.second, frame.early_stop = pair[1], early_stop and set_checkpoint_early_stop.current
+    frame.log = [] if debug else None
+    with pair[0], new_nodes(frame.drop):
+        made = function(*args, **kwargs)
+    frame.ended = next(ages)
+    return made
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Tensor, **options: Any) -> Tensor:

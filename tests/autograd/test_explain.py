@@ -372,7 +372,31 @@ def test_other_causes():
     assert explain((x * 2).sum(), lg.asarray([1, 2])).cause == "integer"
 
 
+def twice(x):
+    return x * x
+
+
+def classes(x, *targets):
+    return lg.nn.functional.cross_entropy(lg.stack([x, -x], axis=1), lg.asarray(targets), reduction="sum")
+
+
 MORE = {
+    "affine: times_zero": lambda x: lg.nn.functional.linear(x, lg.zeros((3, 2)), lg.zeros(3)).sum(),
+    "linear: times_zero": lambda x: lg.nn.functional.linear(x, lg.zeros((3, 2))).sum(),
+    "convolution: times_zero": lambda x: lg.nn.functional.conv1d(x[None], lg.zeros((1, 1, 2))).sum(),
+    "pair_einsum: times_zero": lambda x: lg.einsum("i,ij->j", x, lg.zeros((2, 2))).sum(),
+    "thin: times_zero": lambda x: lg.nn.functional.dropout(x, 1.0).sum(),
+    "leaky_relu: dead_relu": lambda x: lg.nn.functional.leaky_relu(-x, 0.0).sum(),
+    "mean_squared_error: stationary": lambda x: lg.nn.functional.mse_loss(x, lg.tensor([1.0, 0.3])),
+    "multiply: stationary": lambda x: twice(x - x.detach()).sum(),
+    "square: stationary": lambda x: lg.square(x - x.detach()).sum(),
+    "matmul: cancelled": lambda x: (x @ lg.tensor([[1.0, -1.0], [2.0, -2.0]])).sum(),
+    "multiply: cancelled": lambda x: (x[0] * lg.tensor([1.0, -1.0])).sum(),
+    "softmax: cancelled": lambda x: lg.softmax(x * 0, axis=0).sum(),
+    "cross_entropy_rows: saturated": lambda x: classes(x * 1000, 0, 0),
+    "cross_entropy_rows: ignored": lambda x: classes(x, -100, -100),
+    "eigh: degenerate": lambda x: (lg.linalg.eigh(lg.eye(2) * x[0])[1] * lg.tensor([1.0, 2.0])).sum(),
+    "svd: degenerate": lambda x: (lg.linalg.svd(lg.eye(2) * x[0])[0] * lg.tensor([1.0, 2.0])).sum(),
     "times_zero": lambda x: (x @ lg.zeros((2, 3))).sum(),
     "saturated": lambda x: lg.softmax(x * 1000, axis=0)[0],
     "never_chosen": lambda x: lg.masked_fill(x, lg.asarray([True, True]), 0.0).sum(),
@@ -388,12 +412,20 @@ MORE = {
 }
 
 
+def test_operations_that_are_named_exist():
+    from lucidgrad.autograd import causes
+
+    lg.nn, lg.linalg, lg.special
+    assert {*causes._ZERO, *causes._SLOPES, *causes._DIVIDES, *causes._SPECTRAL} <= set(causes.registry)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("cause", MORE)
 def test_more_causes(cause):
     x = leaf(1.0, 0.3)
     found = explain(MORE[cause](x), x)
-    assert found.cause == cause, str(found)
+    op, _, cause = cause.rpartition(": ")
+    assert found.cause == cause and found.op == (op or found.op) and found.advice, str(found)
 
 
 def test_copies_indices_and_decorators_leave_the_tape():
