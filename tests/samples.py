@@ -198,9 +198,9 @@ def _hermitian(x: Any) -> Any:
 #: Functions whose arguments belong to a subspace, with a map onto it: differences are taken within.
 PREPARE: dict[str, Callable[[Any], Any]] = dict.fromkeys(["cholesky", "eigh", "eigvalsh"], _hermitian)
 
-
 #: Primitives that act on levels instead of computing: tests/engine has their tests.
 LEVELS = {
+    "all_examples": "takes batched arrays apart, as leave_level; tests/autograd has functions with a rule for vmap",
     "enter_level": "makes batched arrays instead of computing with them",
     "leave_level": "the inverse of enter_level",
     "sum_level": "sums over a level, which a plain sample does not have",

@@ -40,7 +40,7 @@ class _Identity(lg.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *xs: Any) -> Any:
         ctx.set_materialize_grads(False)
-        return xs
+        return tuple(x.clone() for x in xs)  # views of inputs could not be written in place
 
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> Any:

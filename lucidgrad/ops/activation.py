@@ -297,8 +297,14 @@ def silu(xp: Any, x: Any, /) -> Any:
 
 
 def _mish_vjp(xp: Any, g: Any, x: Any) -> Any:
-    t = xp.tanh(xp.softplus(x))
-    return g * (t + x * xp.sigmoid(x) * (1 - t * t))
+    # In powers of exp(-abs(x)): 1 - tanh**2 would lose what is left of it.
+    high = x >= 0
+    e = xp.exp(xp.where(high, -x, x))
+    s = e * e
+    below = xp.where(high, s + e + 0.5, s * 0.5 + e + 1)
+    t = xp.where(high, e + 0.5, s * 0.5 + e) / below
+    slope = xp.where(high, s, e) * (e + 1) / (below * below)
+    return g * (t + xp.scale(slope, x))
 
 
 @primitive(ELEMENTWISE, vjp=_mish_vjp, dtype="float")
@@ -316,17 +322,23 @@ def mish(xp: Any, x: Any, /) -> Any:
     return x * xp.tanh(xp.softplus(x))
 
 
+def _shares(xp: Any, z: Any) -> tuple[Any, Any, Any]:
+    """The larger and the smaller of ``sigmoid(z)`` and ``sigmoid(-z)``, and whether the first is the larger one."""
+    high = z >= 0
+    e = xp.exp(xp.where(high, -z, z))  # abs would have no slope at zero, which the next order needs
+    share = 1 / (e + 1)
+    return share, e * share, high
+
+
 # From the small side, as erfc and sigmoid: one plus erf or tanh would leave nothing far below zero.
 def _gelu_vjp(xp: Any, g: Any, x: Any, *, approximate: str) -> Any:
     if approximate == "none":
         return g * (xp.erfc(x * -_SQRT_HALF) * 0.5 + x * (xp.exp(x * x * -0.5) * _NORMAL))
     s = x * x
     z = x * (s * _GELU_CUBIC + 1) * _GELU_INNER
-    e = xp.exp(-xp.abs(z))
-    share = 1 / (e + 1)
-    other = e * share
+    share, other, high = _shares(xp, z)
     slope = xp.scale(other * share, x * (s * (3 * _GELU_CUBIC) + 1) * _GELU_INNER)
-    return g * (xp.where(z >= 0, share, other) + slope)
+    return g * (xp.where(high, share, other) + slope)
 
 
 @primitive(ELEMENTWISE, vjp=_gelu_vjp, dtype="float")

@@ -12,7 +12,7 @@ from .axes import axis_of, product
 from .elementwise import clip as clamp
 from .scan import inexact, is_complex, part, torch_spelled
 from .shape import broadcast_shapes
-from .transcendental import _LN2, filled, share
+from .transcendental import filled, share
 
 #: PyTorch's short names.
 eq, ne, lt, le = comparison.equal, comparison.not_equal, comparison.less, comparison.less_equal
@@ -27,9 +27,20 @@ _LOG2E = 1.4426950408889634
 
 
 # -- elementwise ---------------------------------------------------------------------------------
+def _share(xp: Any, g: Any, x: Any, other: Any) -> Any:
+    """As for `logaddexp`, but with powers of two: a factor log(2) would round the difference."""
+
+    def part(ahead: Any) -> Any:
+        first = ahead >= 0
+        power = xp.exp2(xp.where(first, -ahead, ahead))
+        return xp.where(first, 1, power) / (power + 1)
+
+    return share(xp, g, x, other, part)
+
+
 @primitive(
     ELEMENTWISE,
-    vjp=(lambda xp, g, x1, x2: share(xp, g, x1, x2, _LN2), lambda xp, g, x1, x2: share(xp, g, x2, x1, _LN2)),
+    vjp=(lambda xp, g, x1, x2: _share(xp, g, x1, x2), lambda xp, g, x1, x2: _share(xp, g, x2, x1)),
     dtype="float",
 )
 def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:

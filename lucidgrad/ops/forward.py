@@ -6,6 +6,7 @@ rule for x serves in both directions. What has neither is a product of two array
 have nothing in common.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -48,10 +49,12 @@ def bilinear(name: str) -> Rule:
 
     def jvp(xp: Any, y: Any, xs: Any, ts: Any, **keywords: Any) -> Any:
         (x1, x2), (t1, t2), product = xs, ts, getattr(xp, name)
+        if keywords:
+            product = functools.partial(product, **keywords)
         if t2 is None:
-            return xp.zeros_like(y) if t1 is None else product(t1, x2, **keywords)
-        later = product(x1, t2, **keywords)
-        return later if t1 is None else product(t1, x2, **keywords) + later
+            return xp.zeros_like(y) if t1 is None else product(t1, x2)
+        later = product(x1, t2)
+        return later if t1 is None else product(t1, x2) + later
 
     return jvp
 

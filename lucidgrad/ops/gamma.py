@@ -366,11 +366,35 @@ def constant(name: str, **arguments: Any) -> None:
 
 
 # -- beta functions --------------------------------------------------------------------------------
+def _rise(xp: Any, a: Any, b: Any) -> Any:
+    """``psi(a + b) - psi(a)`` of positive numbers: every term has the factor b, so that nothing cancels."""
+    small, steps = a < 10, 0.0
+    for k in range(10):
+        steps = steps + b / (a + k + b) / (a + k)
+    z = xp.where(small, a + 10, a)
+    end = z + b
+    part = b / end
+    u, v = 1 / (z * z), 1 / (end * end)
+    first = rest = STIRLING_PSI[0]  # the difference quotient of Stirling's series at u and v, by Horner's rule
+    for c in STIRLING_PSI[1:]:
+        first = first * v + c
+        rest = rest * u + first
+    return xp.where(small, steps, 0) + (xp.log1p(b / z) + part * (0.5 / z + (z + end) / end * u * rest))
+
+
+def _betaln_slope(xp: Any, a: Any, b: Any) -> Any:
+    """``psi(a) - psi(a + b)``."""
+    a, b = filled(xp, a, b), filled(xp, b, a)
+    plain = (a > 0) & (b > 0) & (a < math.inf) & (b < math.inf)
+    one = xp.where(plain, 1, a)
+    return xp.where(plain, -_rise(xp, xp.where(plain, a, 1), xp.where(plain, b, 1)), xp.psi(one) - xp.psi(one + b))
+
+
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, x1, x2: xp.scale(g, xp.psi(x1) - xp.psi(x1 + x2)),
-        lambda xp, g, x1, x2: xp.scale(g, xp.psi(x2) - xp.psi(x1 + x2)),
+        lambda xp, g, x1, x2: xp.scale(g, _betaln_slope(xp, x1, x2)),
+        lambda xp, g, x1, x2: xp.scale(g, _betaln_slope(xp, x2, x1)),
     ),
     dtype="float",
 )
@@ -419,8 +443,8 @@ def _sign(xp: Any, x: Any) -> Any:
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, y, x1, x2: xp.scale(xp.scale(g, y), xp.psi(x1) - xp.psi(x1 + x2)),
-        lambda xp, g, y, x1, x2: xp.scale(xp.scale(g, y), xp.psi(x2) - xp.psi(x1 + x2)),
+        lambda xp, g, y, x1, x2: xp.scale(xp.scale(g, y), _betaln_slope(xp, x1, x2)),
+        lambda xp, g, y, x1, x2: xp.scale(xp.scale(g, y), _betaln_slope(xp, x2, x1)),
     ),
     dtype="float",
 )

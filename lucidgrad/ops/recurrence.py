@@ -10,8 +10,9 @@ from typing import Any
 from lucidgrad.core import device
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.dispatch import box, floats
-from lucidgrad.core.engine import Plan, Walk, tape_namespace
+from lucidgrad.core.engine import Walk, tape_namespace
 from lucidgrad.core.modes import state, switch
+from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import MATRIX, joint, primitive, registry
 from lucidgrad.core.tape import Leaf
 

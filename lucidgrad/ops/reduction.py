@@ -4,6 +4,7 @@
 reduced array back with `kept` (reduced axes as ones, to broadcast) or `spread` (to the input's shape).
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,11 @@ def reduced(axis: Any, rank: int) -> tuple[int, ...]:
 
 def count(shape: Sequence[int], axis: Any) -> int:
     """How many elements go into one result."""
+    return _count(tuple(shape), axis if type(axis) is not list else tuple(axis))
+
+
+@functools.lru_cache(maxsize=4096)
+def _count(shape: tuple[int, ...], axis: Any) -> int:
     return product([shape[a] for a in reduced(axis, len(shape))])
 
 
@@ -39,8 +45,13 @@ def kept(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:
     """A reduced array with its reduced axes as ones, so that it broadcasts against the input."""
     if keepdims or axis is None or len(x_meta.shape) == 0:
         return r
-    axes = reduced(axis, len(x_meta.shape))
-    return xp.reshape(r, shape=tuple(1 if a in axes else n for a, n in enumerate(x_meta.shape)))
+    return xp.reshape(r, shape=_kept_shape(tuple(x_meta.shape), axis if type(axis) is not list else tuple(axis)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    axes = reduced(axis, len(shape))
+    return tuple(1 if a in axes else n for a, n in enumerate(shape))
 
 
 def spread(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:

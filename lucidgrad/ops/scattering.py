@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.core.batching import spread
+from lucidgrad.core.batching import Batched, spread
+from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of, beside, product
-from .indexing import _check_scatter, put_add, scatter_add
+from .indexing import _check_scatter, index, put_add, scatter, scatter_add
 from .scan import inexact
 from .taking import last_put, put_along_axis_add, take, take_along_axis
 
@@ -89,12 +90,26 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     """
     key = tuple(slice(None) if i is None else getattr(i, "array", i) for i in indices)
     values = values if hasattr(values, "dtype") else ops.asarray(values, dtype=x.dtype, device=x.device)
+    if any(type(part) is Batched for part in key):
+        return _put_by_position(x, key, values, accumulate)
     if not accumulate:
         y = ops.clone(x)
         y[key] = values
         return y
     values = ops.broadcast_to(values, shape=tuple(ops.index(x, key=key).shape))
     return x + put_add(ops.astype(values, dtype=x.dtype), key=key, shape=tuple(x.shape))
+
+
+def _put_by_position(x: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+    """The same where the places differ between the examples of a map: they are found as numbers, and then scattered."""
+    size, shape = product(x.shape), tuple(x.shape)
+    places = ops.reshape(ops.arange(size, device=x.device), shape=shape)
+    traced = tuple(box(part) if type(part) is Batched else part for part in key)
+    places = index.primitive.program(ops, places, traced)  # type: ignore[attr-defined]
+    count = product(places.shape)
+    values = ops.broadcast_to(ops.astype(values, dtype=x.dtype), shape=tuple(places.shape))
+    given = ops.reshape(x, shape=(size,)), 0, ops.reshape(places, shape=(count,)), ops.reshape(values, shape=(count,))
+    return ops.reshape((scatter_add if accumulate else scatter)(*given), shape=shape)
 
 
 def masked_scatter(x: Any, mask: Any, source: Any) -> Any:

@@ -47,7 +47,7 @@ def exp2(xp: Any, x: Any, /) -> Any:
     return xp.exp(x * _LN2)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * y + g, dtype="float", precision="full")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.exp(x), dtype="float", precision="full")
 def expm1(xp: Any, x: Any, /) -> Any:
     """``exp(x) - 1`` without cancellation near zero.
 
@@ -122,11 +122,10 @@ def log10(xp: Any, x: Any, /) -> Any:
     return xp.log10(x)
 
 
-def share(xp: Any, g: Any, x: Any, other: Any, ln_base: float = 1.0) -> Any:
+def share(xp: Any, g: Any, x: Any, other: Any, part: Any = None) -> Any:
     """The part of a cotangent of ``log(exp(x) + exp(other))`` that goes to x; equal infinities take half each."""
     ahead = x - other
-    ahead = xp.where((x == other) & (ahead != ahead), 0, ahead)
-    return g * xp.sigmoid(ahead if ln_base == 1 else ahead * ln_base)
+    return g * (part or xp.sigmoid)(xp.where((x == other) & (ahead != ahead), 0, ahead))
 
 
 @primitive(

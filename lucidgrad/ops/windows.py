@@ -133,6 +133,12 @@ def _stacked(w: Any) -> Any:
     return run("reshape", w, shape=(w.shape[0] * w.shape[1], *w.shape[2:]))
 
 
+def _of_none(rule: Any, call: Any, values: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """A batch without examples, which would have no groups: of one that is cut off again."""
+    one = [run("put_add", v, key=(slice(0, 0),), shape=(1, *v.shape[1:])) for v in values]
+    return run("index", rule(call, one, (True, True), keywords), key=(slice(0, 0),))
+
+
 def _with_weights(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """Batching for an input and weights: more examples, or, where weights differ, more groups."""
     x, w = values
@@ -142,6 +148,8 @@ def _with_weights(call: Any, values: Sequence[Any], batched: Sequence[bool], key
         return run("reshape", y, shape=(b, n, *y.shape[1:]))
     x, w = spread(values, batched)
     b = x.shape[0]
+    if not b:
+        return _of_none(_with_weights, call, (x, w), keywords)
     y = call(_into_channels(x), _stacked(w), **{**keywords, "groups": keywords["groups"] * b})
     return _out_of_channels(y, b)
 
@@ -149,6 +157,8 @@ def _with_weights(call: Any, values: Sequence[Any], batched: Sequence[bool], key
 def _for_weights(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     x, h = spread(values, batched)
     b = x.shape[0]
+    if not b:
+        return _of_none(_for_weights, call, (x, h), keywords)
     y = call(_into_channels(x), _into_channels(h), **{**keywords, "groups": keywords["groups"] * b})
     return run("reshape", y, shape=(b, y.shape[0] // b, *y.shape[1:]))
 

@@ -74,6 +74,62 @@ def test_the_page_is_written_from_the_results():
     assert report.PAGE.read_text(encoding="utf-8") == report.page()
 
 
+#: Where a derivative was once made of what cancels or overflows: the arguments, and which derivative mpmath gives.
+DELICATE = {
+    "expm1": [(-40.0,)],
+    "mish": [(10.0,), (20.0,)],
+    "erfcx": [(1.8,), (3.0,), (9.9,), (200.0,)],
+    "i0e": [(1.1,), (7.9,), (8.1,), (-40.0,)],
+    "i1e": [(0.9,), (1.66,), (-7.9,), (100.0,)],
+    "erfcinv": [(1e-300,), (1e-5,), (1.99,)],
+    "ndtri": [(1e-300,), (1e-5,), (0.99,)],
+    "logaddexp2": [(-100.0, 3.0), (3.0, -100.0)],
+    "betaln": [(30.0, 1e-3), (1e6, 1.0), (3.0, 1e-8)],
+    "beta": [(3.0, 1e-3), (12.0, 1e-4)],
+}
+
+
+@pytest.mark.parametrize("name", DELICATE)
+def test_delicate_derivatives_keep_their_digits(name):
+    for point in DELICATE[name]:
+        x = lg.tensor(point[0], dtype=lg.float64, requires_grad=True)
+        registry[name].op(x, *(lg.tensor(p, dtype=lg.float64) for p in point[1:])).backward()
+        expected = measure.slope_at(pointwise.FUNCTIONS[name], tuple(map(mp.mpf, point)), 0, True)
+        off = abs(mp.mpf(x.grad.item()) - expected) / ulp(expected, "float64")
+        assert off < 12, f"{point}: {float(off):.3g} ulp"
+
+
+#: Where two formulas of a first derivative meet, and the second derivative there.
+JOINTS = {
+    "gelu": (lambda x: lg.nn.functional.gelu(x, approximate="tanh"), 0.0, 0.7978845608028654),
+    "silu": (lg.nn.functional.silu, 0.0, 0.5),
+    "mish": (lg.nn.functional.mish, 0.0, 0.64),
+    "logaddexp2": (lambda x: lg.logaddexp2(x, lg.zeros((), dtype=lg.float64)), 0.0, 0.25 * math.log(2)),
+    "erfcinv": (lambda x: registry["erfcinv"].op(x), 1.0, 0.0),
+    "ndtri": (lambda x: registry["ndtri"].op(x), 0.5, 0.0),
+    "erfcx": (lambda x: registry["erfcx"].op(x), 0.46875, None),
+    "betaln": (lambda x: registry["betaln"].op(x, lg.tensor(0.5, dtype=lg.float64)), 10.0, None),
+    "i0e at 1": (lambda x: registry["i0e"].op(x), 1.0, None),
+    "i0e at 8": (lambda x: registry["i0e"].op(x), 8.0, None),
+    "i1e at 8": (lambda x: registry["i1e"].op(x), -8.0, None),
+}
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_second_derivatives_where_formulas_meet(name):
+    function, at, expected = JOINTS[name]
+
+    def second(point):
+        x = lg.tensor(point, dtype=lg.float64, requires_grad=True)
+        (g,) = lg.autograd.grad(function(x), x, create_graph=True)
+        return lg.autograd.grad(g, x)[0].item()
+
+    assert second(at) == pytest.approx(second(at + 1e-9), rel=1e-6, abs=1e-6)
+    assert second(at) == pytest.approx(second(at - 1e-9), rel=1e-6, abs=1e-6)
+    if expected is not None:
+        assert second(at) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
 # -- the measure itself ----------------------------------------------------------------------------------
 def test_ulp():
     assert [ulp(mp.mpf(x), "float64") for x in (1.0, 1.5, 2.0, -3.0, 0.0)] == [

@@ -13,7 +13,7 @@ class _ScaledGradient(lg.autograd.Function):
 
     @staticmethod
     def forward(y: lg.Tensor, factor: lg.Tensor) -> lg.Tensor:
-        return y.view(y.shape)
+        return y.clone()  # a view of an input could not be written in place
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
