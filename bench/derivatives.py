@@ -74,7 +74,10 @@ def hessian_vector_product(torch: Any) -> tuple[float, Functions, Functions]:
             gs = m.autograd.grad(f(*q), q, create_graph=True)
             return m.autograd.grad(gs, q, v)
 
-        return {"jvp of grad": forward, "backward twice": twice}
+        def vhp() -> Any:
+            return m.autograd.functional.vhp(f, tuple(p), tuple(v))[1]
+
+        return {"jvp of grad": forward, "backward twice": twice, "functional.vhp": vhp}
 
     one, other = loss(lg, lg.asarray(x)), loss(torch, torch.from_numpy(x))
     a, s = ([lg.asarray(c) for c in part] for part in (p, v))

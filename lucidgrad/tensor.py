@@ -14,7 +14,7 @@ from .core.dtype import known as known_dtypes
 from .core.dual import without_tangents
 from .core.engine import tape_namespace
 from .core.levels import Layer
-from .core.modes import leave, state
+from .core.modes import leave, state, unusual
 from .core.primitive import Primitive, meta_of
 from .core.tape import GraphNode, Handle, Leaf, edge_of, version
 from .extents import Size
@@ -104,22 +104,22 @@ class Tensor(Box, Operators, Methods, Arranging):
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Ask for gradients with respect to this leaf, or stop asking."""
-        node = node_of(self)
-        if not self.is_leaf:
+        node = self._node if self._alias is None else node_of(self)
+        if node is None:
             if not requires_grad:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf tensors: this one was computed; use detach()"
-                )
-            return self
-        if requires_grad and node is None:
+                return self
             if self.array.dtype not in floats:
                 raise RuntimeError(
                     f"only Tensors of floating point and complex dtype can require gradients, this one has {self.dtype}"
                 )
-            if self.is_inference() and not state.fresh:
+            if self._alias is INFERENCE and not state.fresh:
                 raise RuntimeError("an inference tensor can't require gradients outside inference mode; clone it first")
             self._node = Leaf(self)
         elif not requires_grad:
+            if type(node) is not Leaf:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf tensors: this one was computed; use detach()"
+                )
             self._node = None
         return self
 
@@ -217,14 +217,15 @@ class Tensor(Box, Operators, Methods, Arranging):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if type(node) is not Leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return node.extras.add("accumulated", hook)
+        return node.more().add("accumulated", hook)
 
     def detach(self) -> "Tensor":
         """The same memory, outside the graph and without tangents."""
-        made = box(self.array if not isinstance(self.array, Layer) else without_tangents(self.array))
+        array = self.array
+        made: Tensor = box(array if not isinstance(array, Layer) else without_tangents(array))
         if self._alias is INFERENCE:
             made._alias = INFERENCE
-        return leave("detach", self, made)
+        return leave("detach", self, made) if unusual else made
 
     def detach_(self) -> "Tensor":
         """Leave the graph."""

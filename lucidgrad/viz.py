@@ -5,13 +5,14 @@ would be too many, and the rest is laid out in layers, inputs above, the loss be
 """
 
 import copy
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .core import device
 from .core.dispatch import node_of
-from .core.engine import Plan
+from .core.plan import reach
 from .core.primitive import ELEMENTWISE, meta_of, registry
 from .core.tape import FREED, Leaf, Output
 from .diagram import COLOURS, Box, Layout, depths_of
@@ -140,7 +141,7 @@ def _find_metas(order: list[Any], metas: dict[Any, Any]) -> None:
 def _boxes(losses: Sequence[Tensor], names: dict[Any, str]) -> list[Box]:
     """One box per operation and leaf, inputs first."""
     roots = [(node_of(loss), loss) for loss in losses]
-    order = Plan([node for node, _ in roots if node is not None]).order
+    order = sorted(reach([node for node, _ in roots if node is not None])[0], key=operator.attrgetter("age"))
     metas = {node: meta_of(loss.array)[:2] for node, loss in roots}
     _find_metas(order, metas)
     boxes: dict[Any, Box] = {}

@@ -65,11 +65,12 @@ def lines_of_code(path):
     return len(code - documentation)
 
 
-def test_core_stays_below_2500_lines_of_code():
+def test_core_stays_below_2600_lines_of_code():
     """Small enough to be read in a day: 2,000 lines held tape, walk, views and batches, dual numbers took 250 more,
-    writing inside transforms, kernels for large arrays and mixed precision the rest.
+    writing inside transforms, kernels for large arrays and mixed precision 250, and what is written out per primitive
+    so that derivatives of derivatives are quick (steps of a walk, ways through the levels) the rest.
     """
-    assert sum(map(lines_of_code, modules("lucidgrad/core"))) < 2500
+    assert sum(map(lines_of_code, modules("lucidgrad/core"))) < 2600
 
 
 def test_nothing_is_left_unfinished():

@@ -5,7 +5,7 @@ from typing import Any
 
 from lucidgrad.creation import ones_like
 from lucidgrad.func import jacobians, reverse
-from lucidgrad.func.forward import check_tangent, jvp as _push
+from lucidgrad.func.forward import check_tangents, jvp as _push
 from lucidgrad.tensor import Tensor
 
 from .gradient import grad
@@ -42,8 +42,7 @@ def _direction(v: Any, likes: tuple[Tensor, ...], who: str) -> tuple[Tensor, ...
     given, _ = _tuple(v, "v")
     if len(given) != len(likes):
         raise RuntimeError(f"{who}: v has {len(given)} tensors, expected {len(likes)}")
-    for i, (x, t) in enumerate(zip(likes, given, strict=True)):
-        check_tangent(f"{who}: v[{i}]", x, t)
+    check_tangents(f"{who}: v[{{}}]", likes, given)
     return given
 
 

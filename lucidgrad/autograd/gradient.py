@@ -3,16 +3,16 @@
 import numbers
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from lucidgrad.core import batching, device
 from lucidgrad.core.accumulation import accumulate
-from lucidgrad.core.dispatch import box, complexes, floats, node_of
-from lucidgrad.core.engine import Plan, Walk, tape_namespace
+from lucidgrad.core.dispatch import bound, box, complexes, floats, node_of
+from lucidgrad.core.engine import Walk, tape_namespace
 from lucidgrad.core.errors import GradArgError
 from lucidgrad.core.levels import Layer, Level, run
 from lucidgrad.core.modes import enable_grad, no_grad
+from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import Meta, meta_of
 from lucidgrad.tensor import Tensor
 
@@ -86,17 +86,35 @@ def grad(
             outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched,
             materialize_grads, chunk_size,
         )  # fmt: skip
+    return differentiate(
+        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched, materialize_grads
+    )[0]
+
+
+def differentiate(
+    outputs: TensorOrEdge | Iterable[TensorOrEdge],
+    inputs: TensorOrEdge | Iterable[TensorOrEdge],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool | None = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[tuple[Tensor | None, ...], bool]:
+    """The gradients, and whether a graph of them was made: None asks for one if the outputs depend on other leaves."""
     allow = bool(materialize_grads if allow_unused is None else allow_unused)
-    retain = create_graph if retain_graph is None else retain_graph
-    ends = _sequence(outputs, "outputs")
     starts = _sequence(inputs, "inputs")
     if not starts:
         raise GradArgError("grad requires non-empty inputs.")
     level = _Level(is_grads_batched)
-    roots = _roots("outputs", ends, grad_outputs, "grad_outputs", level, skip=allow)
-    nodes = [_input_node(start, i, "inputs") for i, start in enumerate(starts)]
+    roots = _lone_root(outputs) if grad_outputs is None and not is_grads_batched else None
+    if roots is None:
+        ends = _sequence(outputs, "outputs")
+        roots = _roots("outputs", ends, grad_outputs, "grad_outputs", level, skip=allow)
+    nodes = _input_nodes(starts, "inputs")
     plan = Plan([node for node, _ in roots], nodes)
-    for i, (node, start) in enumerate(zip(nodes, starts, strict=True)):
+    unused = not plan.reached.issuperset(nodes)
+    for i, (node, start) in enumerate(zip(nodes, starts, strict=True)) if unused else ():
         if node not in plan.reached:
             if not allow:
                 raise GradArgError(
@@ -106,19 +124,21 @@ def grad(
             if materialize_grads and isinstance(start, GradientEdge):
                 raise GradArgError("materialize_grads cannot be used when the given input is a GradientEdge")
     plan.check_alive()
-    walk = Walk(plan, create_graph, retain)
-    results: list[Tensor | None] = []
-    with Level("grad with is_grads_batched=True") if level else nullcontext(0) as level.number:
-        walk.run(_enter(roots, level, create_graph))
-        for node, start in zip(nodes, starts, strict=True):
-            g = walk.arrived.get(node)
-            if g is not None:
-                results.append(_leave(g, level, create_graph))
-            elif materialize_grads and isinstance(start, Tensor):
-                results.append(_zeros(start, create_graph))
-            else:
-                results.append(None)
-    return tuple(results)
+    if create_graph is None:
+        create_graph = plan.needed is not None
+    walk = Walk(plan, create_graph, create_graph if retain_graph is None else retain_graph)
+    if is_grads_batched:
+        with Level("grad with is_grads_batched=True") as level.number:
+            walk.run(_enter(roots, level, create_graph))
+            found = [_leave(walk.arrived.get(node), level, create_graph) for node in nodes]
+    else:
+        walk.run(roots if create_graph else [(node, g.array) for node, g in roots])
+        found = [walk.arrived.get(node) for node in nodes]
+        if not create_graph:
+            found = [None if g is None else box(device.by_array[type(g)].settle(g)) for g in found]
+    if materialize_grads:
+        found = [_zeros(x, create_graph) if g is None and isinstance(x, Tensor) else g for g, x in zip(found, starts)]
+    return tuple(found), create_graph
 
 
 def _in_chunks(
@@ -188,23 +208,22 @@ def backward(
     [2.0, 4.0, 6.0]
     """
     retain = create_graph if retain_graph is None else retain_graph
-    seeds = _lone_seed(tensors) if grad_tensors is None and not create_graph else None
-    if seeds is None:
-        level = _Level(False)
-        roots = _roots("tensors", _sequence(tensors, "tensors"), grad_tensors, "grad_tensors", level, skip=False)
-        seeds = _enter(roots, level, create_graph)
+    roots = _lone_root(tensors) if grad_tensors is None else None
+    if roots is None:
+        ends = _sequence(tensors, "tensors")
+        roots = _roots("tensors", ends, grad_tensors, "grad_tensors", _Level(False), skip=False)
     targets: list[Tensor] | None = None
     wanted = None
     if inputs is not None:
         starts = _sequence(inputs, "inputs")
         if not starts:
             raise GradArgError("`inputs` argument to `backward()` cannot be empty.")
-        wanted = [_input_node(start, i, "inputs") for i, start in enumerate(starts)]
+        wanted = _input_nodes(starts, "inputs")
         targets = list({id(t): t for t in map(_tensor_of, starts, wanted)}.values())
-    plan = Plan([node for node, _ in seeds], wanted)
+    plan = Plan([node for node, _ in roots], wanted)
     plan.check_alive()
     walk = Walk(plan, create_graph, retain, accumulate=True)
-    walk.run(seeds)
+    walk.run(roots if create_graph else [(node, g.array) for node, g in roots])
     arrived = walk.arrived
     if targets is None:
         for leaf in list(arrived):
@@ -221,15 +240,16 @@ def backward(
 
 
 # -- arguments -----------------------------------------------------------------------------------
-def _lone_seed(end: Any) -> list[tuple[Any, Any]] | None:
-    """The usual case in short: one real number of the tape, and 1 as its raw seed. None: anything else."""
+def _lone_root(end: Any) -> list[tuple[Any, Any]] | None:
+    """The usual case in short: one real number of the tape, and 1 as its seed. None: anything else."""
     array = end.array if type(end) is Tensor else None
-    if array is None or isinstance(array, Layer) or array.shape != ():
+    node = None if array is None or array.shape != () else node_of(end)
+    if array is None or node is None or array.dtype not in floats or array.dtype in complexes:
         return None
-    if array.dtype not in floats or array.dtype in complexes:
-        return None
-    node, where = node_of(end), device.by_array[type(array)].device_of(array)
-    return None if node is None else [(node, device.backend_named(where).full((), 1, array.dtype, where))]
+    if isinstance(array, Layer):
+        return [(node, box(run("ones_like", array)))]
+    where = device.by_array[type(array)].device_of(array)
+    return [(node, box(device.backend_named(where).full((), 1, array.dtype, where)))]
 
 
 class _Level:
@@ -244,10 +264,13 @@ class _Level:
         return self.batched
 
 
+_TENSORS = {Tensor}
+
+
 def _sequence(given: Any, name: str) -> list[Any]:
     if type(given) is Tensor:
         return [given]
-    if isinstance(given, Mapping):
+    if type(given) is not list and isinstance(given, Mapping):
         raise TypeError(f"{name}: given a dict, expected a Tensor or a sequence of them; pass list(d.values())")
     if isinstance(given, (Tensor, GradientEdge)):
         given = [given]
@@ -256,10 +279,18 @@ def _sequence(given: Any, name: str) -> list[Any]:
             f"{name}: given {type(given).__name__}, expected a Tensor, a GradientEdge or an iterable of them"
         )
     items = list(given)
-    for i, item in enumerate(items):
-        if type(item) is not Tensor and not isinstance(item, (Tensor, GradientEdge)):
+    plain = set(map(type, items)) == _TENSORS
+    for i, item in enumerate(items) if not plain else ():
+        if not isinstance(item, (Tensor, GradientEdge)):
             raise TypeError(f"{name}[{i}]: given {type(item).__name__}, expected a Tensor or a GradientEdge")
     return items
+
+
+def _input_nodes(starts: Sequence[TensorOrEdge], name: str) -> list[Any]:
+    nodes = [start._node if type(start) is Tensor and start._alias is None else None for start in starts]
+    if None in nodes:  # or a view, or something else that takes a closer look
+        return [_input_node(start, i, name) for i, start in enumerate(starts)]
+    return nodes
 
 
 def _input_node(start: TensorOrEdge, i: int, name: str) -> Any:
@@ -288,7 +319,9 @@ def _roots(
     if not ends:
         raise GradArgError(f"{name} is empty, expected at least one Tensor")
     if seeds is None:
-        given: list[Any] = [None] * len(ends)
+        given: Sequence[Any] = [None] * len(ends)
+    elif type(seeds) is list or type(seeds) is tuple:
+        given = seeds
     elif isinstance(seeds, Mapping):
         raise TypeError(f"{seeds_name}: given a dict, expected one seed per output")
     elif isinstance(seeds, (Tensor, numbers.Number)) or _is_array(seeds):
@@ -301,6 +334,9 @@ def _roots(
         raise GradArgError(
             f"got {len(ends)} tensors and {len(given)} gradients: {seeds_name} must be the same length as {name}"
         )
+    roots = _plain_roots(ends, given) if not level.batched else None
+    if roots is not None:
+        return roots
     roots = []
     for i, (end, seed) in enumerate(zip(ends, given, strict=True)):
         if isinstance(end, GradientEdge):
@@ -321,6 +357,22 @@ def _roots(
             else:
                 seed = tape_namespace.zeros_like(box(end.array)) + seed
         roots.append((node, seed))
+    return roots
+
+
+def _plain_roots(ends: Sequence[TensorOrEdge], seeds: Sequence[Any]) -> list[tuple[Any, Tensor]] | None:
+    """The usual case in short: arrays of the host, and seeds of their shapes and dtypes. None: anything else."""
+    if set(map(type, ends)) != _TENSORS or set(map(type, seeds)) != _TENSORS:
+        return None
+    roots, host = [], bound["Host"]
+    for end, seed in zip(ends, seeds):
+        y = end.array  # type: ignore[union-attr]
+        g = seed.array
+        if type(y) is not host or type(g) is not host or y.shape != g.shape or y.dtype is not g.dtype:
+            return None
+        roots.append((end._node, seed))  # type: ignore[union-attr]
+        if end._alias is not None or end._node is None:  # type: ignore[union-attr]
+            return None
     return roots
 
 
@@ -396,19 +448,17 @@ def _implicit_seed(meta: Meta | None, who: str, whose: str, level: _Level) -> Te
 
 # -- seeds in, gradients out ---------------------------------------------------------------------
 def _enter(roots: list[tuple[Any, Tensor]], level: _Level, create_graph: bool) -> list[tuple[Any, Any]]:
-    if level:
-        with enable_grad() if create_graph else no_grad():
-            roots = [(n, batching.enter_level(g, level=level.number, size=level.size)) for n, g in roots]
+    with enable_grad() if create_graph else no_grad():
+        roots = [(n, batching.enter_level(g, level=level.number, size=level.size)) for n, g in roots]
     return roots if create_graph else [(node, g.array) for node, g in roots]
 
 
-def _leave(g: Any, level: _Level, create_graph: bool) -> Tensor:
-    if not create_graph:
-        g = box(device.by_array[type(g)].settle(g))
-    if level:
-        with enable_grad() if create_graph else no_grad():
-            g = batching.leave_level(g, level=level.number, size=level.size)
-    return g
+def _leave(g: Any, level: _Level, create_graph: bool) -> Tensor | None:
+    if g is None:
+        return None
+    with enable_grad() if create_graph else no_grad():
+        g = g if create_graph else box(device.by_array[type(g)].settle(g))
+        return batching.leave_level(g, level=level.number, size=level.size)
 
 
 def _zeros(start: Tensor, create_graph: bool) -> Tensor:

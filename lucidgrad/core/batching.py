@@ -34,9 +34,7 @@ class Batched(Layer):
     def shape(self) -> tuple[int, ...]:
         return self.value.shape[1:]
 
-    @property
-    def dtype(self) -> Any:
-        return self.value.dtype
+    dtype = property(operator.attrgetter("value.dtype"))  # which is quicker than a function of Python
 
     @property
     def levels(self) -> tuple[tuple[int, int | None], ...]:
@@ -98,7 +96,30 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         y = rule(call, values, batched, keywords)
         return tuple(Batched(part, level, outside) for part in y) if primitive.outputs else Batched(y, level, outside)
 
-    return run_batched
+    if rule is not _aligned or primitive.outputs or primitive.variadic or len(primitive.arrays) > 2:
+        return run_batched
+
+    # The same in short for one input or two of one level whose axes are aligned as they are.
+    def run_one(a: Any, **keywords: Any) -> Any:
+        if a.level.ended:
+            return run_batched(a, **keywords)
+        return Batched(dispatch.compute(primitive, (a.value,), keywords), a.level, a.outside)
+
+    def run_two(a: Any, b: Any = None, **keywords: Any) -> Any:
+        if type(a) is type(b):
+            x, z, level, outside = a.value, b.value, a.level, a.outside or b.outside
+            fits = b.level is level and len(x.shape) == len(z.shape)
+        elif type(a) is Batched:
+            x, z, level, outside = a.value, b, a.level, a.outside
+            fits = len(getattr(b, "shape", ())) < len(x.shape)
+        else:
+            x, z, level, outside = a, b.value, b.level, b.outside
+            fits = len(getattr(a, "shape", ())) < len(z.shape)
+        if level.ended or not fits:
+            return run_batched(a, b, **keywords)
+        return Batched(dispatch.compute(primitive, (x, z), keywords), level, outside)
+
+    return run_one if len(primitive.arrays) == 1 else run_two
 
 
 def _aligned(call: Callable[..., Any], values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

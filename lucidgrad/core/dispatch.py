@@ -55,7 +55,7 @@ def _promote(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, An
 def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
     """What each cotangent must become: shape, dtype, and the batch levels it was spread over."""
     spread = getattr(y, "levels", ())
-    return tuple(None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(spread, a)) for a in arrays)
+    return tuple([None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(spread, a)) for a in arrays])
 
 
 def alike(array: Any, *others: Any) -> bool:
@@ -65,7 +65,7 @@ def alike(array: Any, *others: Any) -> bool:
 
 
 def _missing(spread: Any, array: Any) -> tuple[Any, ...]:
-    if not spread:
+    if not spread or (len(spread) == 1 and spread[0][0] is getattr(array, "level", 0)):  # the usual cases in short
         return ()
     own = getattr(array, "levels", ())
     return tuple(level for level in spread if level not in own)
@@ -165,18 +165,36 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
     else:
         kernel = primitive.find_kernel(type(lead))
     y = kernel(*arrays, **keywords)
-    return tuple(map(home.settle, y)) if primitive.outputs else home.settle(y)
+    return tuple(map(home.settle, y)) if primitive.outputs else y if type(y) is type(lead) else home.settle(y)
+
+
+@functools.cache
+def way(primitive: Primitive, dtype: Any, *kinds: Any) -> tuple[dict[Any, Any], Any, Any] | None:
+    """What `compute` comes to, where the types of the arguments and the first array's dtype tell; or None.
+
+    ``(table, key, settle)``: the kernel is ``table[key]``, which a profiler may have changed.
+    """
+    home, first = home_of(*kinds)
+    if home is None or not (home.rank or dtype in floats):
+        return None  # it has to look at the arrays
+    kind = kinds[first]
+    if primitive.dtype == "float" and not home.rank:
+        primitive.kernel_for(kind, dtype)
+        return primitive.by_dtype[kind], dtype, home.settle
+    primitive.find_kernel(kind)
+    return primitive.kernels, kind, home.settle
 
 
 @functools.cache
 def home_of(*kinds: type) -> tuple[Any, int]:
-    """The back end of arguments of these types and the place of the first array; None if there are several."""
+    """The back end that computes with arguments of these types, and the place of the first array of it.
+
+    Layers come before raw arrays. None: there are several, and the arrays themselves tell what is to be done.
+    """
     homes = [device.by_array.get(kind) for kind in kinds]
-    several = {id(home) for home in homes if home is not None}
-    if len(several) > 1:
-        return None, 0
-    first = next(i for i, home in enumerate(homes) if home is not None)
-    return homes[first], first
+    found = {id(home): home for home in homes if home is not None}
+    chosen = [home for home in found.values() if home.rank] or list(found.values())
+    return (chosen[0], homes.index(chosen[0])) if len(chosen) == 1 else (None, 0)
 
 
 def _compute_mixed(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any]) -> Any:

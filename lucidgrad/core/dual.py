@@ -7,15 +7,17 @@ seed, and the tape differentiates it.
 """
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
 from . import device, dispatch
 from .dispatch import box, complexes, floats, raw
-from .engine import Plan, Walk, fit, tape_namespace
+from .engine import Walk, fit, tape_namespace
 from .levels import Layer, LayerBackend, Level, check_alive, filled, is_outside, namespace, newer, run, structural
 from .modes import state, switch
+from .plan import Plan
 from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, meta_of, primitive
 from .tape import Leaf
 
@@ -33,19 +35,17 @@ class Dual(Layer):
     __slots__ = ("primal", "tangent")
 
     def __init__(self, primal: Any, tangent: Any, level: Level, outside: bool = False) -> None:
-        self.primal, self.tangent, self.level, self.outside = primal, tangent, level, outside
+        self.primal, self.tangent = primal, tangent
+        self.level, self.outside = level, outside
 
     @property
     def parts(self) -> tuple[Any, ...]:
         return (self.primal,) if self.tangent is None else (self.primal, self.tangent)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.primal.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.primal.dtype
+    front = property(operator.attrgetter("primal"))  # which is quicker than a function of Python
+    shape = property(operator.attrgetter("primal.shape"))
+    ndim = property(operator.attrgetter("primal.ndim"))
+    dtype = property(operator.attrgetter("primal.dtype"))
 
     @property
     def levels(self) -> tuple[tuple[int, int | None], ...]:
@@ -74,7 +74,6 @@ class Dual(Layer):
 def interpreter(primitive: Primitive) -> Callable[..., Any]:
     """How a primitive runs on dual numbers: its value one level down, and the tangent by its forward rule."""
     moves = bool(primitive.jvp or primitive.joint or primitive.differentiable)
-    forward, compute = forward_rule(primitive), dispatch.compute
 
     def run_dual(*args: Any, **keywords: Any) -> Any:
         level: Any = None
@@ -84,73 +83,93 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         if level.ended:
             if level.forgets and state.walking is None:
                 args = tuple(a.primal if type(a) is Dual and a.level is level else a for a in args)
-                return compute(primitive, args, keywords)
+                return dispatch.compute(primitive, args, keywords)
             check_alive(level, state.walking)
-        xs, ts, outside, still = [], [], False, True
+        xs, ts, outside = [], [], False
         for a in args:
             if type(a) is Dual and a.level is level:
                 xs.append(a.primal)
                 ts.append(a.tangent)
-                still = still and a.tangent is None
                 outside = outside or a.outside
             else:
                 xs.append(a)
                 ts.append(None)
-        y = compute(primitive, xs, keywords)
-        still = still or not moves
+        y = dispatch.compute(primitive, xs, keywords)
+        moving = moves and any(t is not None for t in ts)
         if not primitive.outputs:
             if y.dtype not in floats:
                 return y
-            return Dual(y, None if still else _tangent(forward, y, xs, ts, keywords), level, outside)
-        still = still or all(part.dtype not in floats for part in y)
-        t = [None] * len(y) if still else _tangent(forward, y, xs, ts, keywords)
+            return Dual(y, _tangent(primitive, y, xs, ts, keywords) if moving else None, level, outside)
+        moving = moving and any(part.dtype in floats for part in y)
+        t = _tangent(primitive, y, xs, ts, keywords) if moving else [None] * len(y)
         return tuple(Dual(a, b, level, outside) if a.dtype in floats else a for a, b in zip(y, t, strict=True))
 
     if primitive.outputs or primitive.variadic or len(primitive.arrays) > 2:
         return run_dual
+    casts = "dtype" in primitive.keywords  # maybe to integers, which are constants
 
+    @functools.cache
+    def find(dtype: Any, *kinds: Any) -> Any:
+        """What `run_dual` comes to for values and tangents of these types: the way, the forward rule, its namespace."""
+        values, tangents = kinds[: len(kinds) // 2], kinds[len(kinds) // 2 :]
+        moving = tuple(i for i, kind in enumerate(tangents) if kind is not NoneType) if moves else ()
+        way, (home, _) = dispatch.way(primitive, dtype, *values), dispatch.home_of(*kinds)
+        if way is None or (moving and not device.places.keys().isdisjoint(kinds)):
+            return None  # it has to look at the arrays
+        xp = namespace if home is None or home.rank else home.xp
+        return (*way, forward_rule(primitive, moving) if moving else None, xp)
+
+    # The same in short for one input or two of one level.
     def run_one(a: Any, **keywords: Any) -> Any:
-        x, t = a.primal, a.tangent
-        xp = _on_host(type(x), type(t))  # type: ignore[arg-type]  # a type has a hash
-        if xp is None or a.level.ended or not moves:
+        x, t, level = a.primal, a.tangent, a.level
+        way = None if level.ended else find(x.dtype, type(x), type(t))  # type: ignore[arg-type]  # types have a hash
+        if way is None:
             return run_dual(a, **keywords)
-        y = compute(primitive, (x,), keywords)
-        return Dual(y, forward(xp, y, (x,), (t,), keywords), a.level, a.outside) if y.dtype in floats else y
+        table, key, settle, push, xp = way
+        y = table[key](x, **keywords) if keywords else table[key](x)
+        y = y if type(y) is type(x) else settle(y)
+        if push is None or (casts and y.dtype not in floats):
+            return Dual(y, None, level, a.outside) if y.dtype in floats else y
+        t = push(xp, y, (x,), (t,), **keywords) if keywords else push(xp, y, (x,), (t,))
+        return Dual(y, t, level, a.outside)
 
     def run_two(a: Any, b: Any = None, **keywords: Any) -> Any:
-        if type(a) is not Dual or type(b) is not Dual or a.level is not b.level or a.level.ended or not moves:
+        if type(a) is type(b):
+            x, t, level = a.primal, a.tangent, a.level
+            z, u, outside = b.primal, b.tangent, a.outside or b.outside
+            if b.level is not level:
+                return run_dual(a, b, **keywords)
+            lead = x
+        elif type(a) is Dual:
+            x, t, level = a.primal, a.tangent, a.level
+            z, u, outside = b, None, a.outside
+            lead = x
+        else:
+            x, t, level = a, None, b.level
+            z, u, outside = b.primal, b.tangent, b.outside
+            lead = a if hasattr(a, "dtype") else z
+        way = None if level.ended else find(lead.dtype, type(x), type(z), type(t), type(u))  # type: ignore[arg-type]
+        if way is None:
             return run_dual(a, b, **keywords)
-        xs, ts = (a.primal, b.primal), (a.tangent, b.tangent)
-        xp = _on_host(*map(type, xs), *map(type, ts))
-        if xp is None:
-            return run_dual(a, b, **keywords)
-        y = compute(primitive, xs, keywords)
-        outside = a.outside or b.outside
-        return Dual(y, forward(xp, y, xs, ts, keywords), a.level, outside) if y.dtype in floats else y
+        table, key, settle, push, xp = way
+        y = table[key](x, z, **keywords) if keywords else table[key](x, z)
+        if type(y) is not type(lead):
+            y = settle(y)
+        if push is None or (casts and y.dtype not in floats):
+            return Dual(y, None, level, outside) if y.dtype in floats else y
+        t = push(xp, y, (x, z), (t, u), **keywords) if keywords else push(xp, y, (x, z), (t, u))
+        return Dual(y, t, level, outside)
 
     return run_one if len(primitive.arrays) == 1 else run_two
 
 
-@functools.cache
-def _on_host(*kinds: type) -> Any:
-    """The namespace for values and tangents of these types, if they are raw arrays of one kind that has no streams."""
-    kind, tangents = kinds[0], kinds[len(kinds) // 2 :]
-    home = device.by_array[kind]
-    simple = home.rank == 0 and kind not in device.places and {kind} == {*kinds} - {NoneType} and kind in tangents
-    return home.xp if simple else None
-
-
-def _tangent(
-    forward: Callable[..., Any], y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]
-) -> Any:
+def _tangent(primitive: Primitive, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """By the forward rule; it computes with a device's own namespace where all arrays are raw ones of it."""
     home, first = dispatch.home_of(*map(type, xs), *map(type, ts))
     if home is None or home.rank:
-        return forward(namespace, y, xs, ts, keywords)
-    if not device.places:
-        return forward(home.xp, y, xs, ts, keywords)
+        return jvp(primitive, namespace, y, xs, ts, keywords)
     with home.at((*xs, *ts)[first]):
-        return forward(home.xp, y, xs, ts, keywords)
+        return jvp(primitive, home.xp, y, xs, ts, keywords)
 
 
 # Primitives that put dual numbers together and take them apart, so that the tape can record it. Newer levels are
@@ -189,7 +208,7 @@ def _part_of(x: Any, level: int, name: str) -> Any:
         return x if name == "primal_part" else run("zeros_like", x)
     if name == "primal_part":
         return x.primal
-    return run("zeros_like", x.primal) if x.tangent is None else x.tangent
+    return run("zeros_like", x.primal) if x.tangent is None else dispatch.settle(x.tangent, x.tangent)
 
 
 @primitive(LINEAR, vjp=lambda xp, g, *, level: xp.make_dual(xp.zeros_like(g), g, level=level, outside=True))
@@ -226,44 +245,46 @@ def jvp(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[A
 
     Computes with the namespace ``xp`` that fits the arrays: a back end's for raw ones, the tape's for tensors.
     """
-    return forward_rule(primitive)(xp, y, xs, ts, keywords)
+    moving = tuple([i for i, t in enumerate(ts) if t is not None])
+    return forward_rule(primitive, moving)(xp, y, tuple(xs), tuple(ts), **keywords)
 
 
-def forward_rule(primitive: Primitive) -> Callable[..., Any]:
-    """``(xp, y, xs, ts, keywords) -> tangent``: the primitive's own rule, or the one that follows from its kind."""
+@functools.cache
+def forward_rule(primitive: Primitive, moving: tuple[int, ...]) -> Callable[..., Any]:
+    """``(xp, y, xs, ts, **keywords) -> tangent`` for inputs of which these have tangents.
+
+    The primitive's own rule, or the one that follows from its kind.
+    """
+    name, follow = primitive.name, _itself if primitive.kind is LINEAR else _transposed
     if primitive.jvp is not None:
-        rule: Any = primitive.jvp
-        return lambda xp, y, xs, ts, keywords: rule(xp, y, tuple(xs), tuple(ts), **keywords)
+        return primitive.jvp
     if primitive.kind is ELEMENTWISE:
-        return _diagonal(primitive)
-    follow = _itself if primitive.kind is LINEAR else _transposed
-
-    def following(xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        return _zero(xp, y) if all(t is None for t in ts) else follow(primitive, xp, y, xs, ts, keywords)
-
-    return following
+        moving = tuple(i for i in moving if i in primitive.differentiable)
+    if not moving:
+        return lambda xp, y, xs, ts, /, **keywords: _zero(xp, y)
+    if primitive.kind is ELEMENTWISE:
+        return _diagonal(primitive, moving)
+    if primitive.kind is LINEAR and len(primitive.arrays) == 1 and not primitive.variadic:
+        return lambda xp, y, xs, ts, /, **keywords: getattr(xp, name)(ts[0], **keywords)
+    return lambda xp, y, xs, ts, /, **keywords: follow(primitive, xp, y, xs, ts, keywords)
 
 
 def _zero(xp: Any, y: Any) -> Any:
     return tuple(map(xp.zeros_like, y)) if isinstance(y, tuple) else xp.zeros_like(y)
 
 
-def _diagonal(primitive: Primitive) -> Callable[..., Any]:
+def _diagonal(primitive: Primitive, moving: tuple[int, ...]) -> Callable[..., Any]:
     """The sum over the inputs of their VJP rules, given the tangents as cotangents."""
-    pushes = {i: primitive.recipe((i,)).push(i, _meta) for i in primitive.differentiable}
+    names = "".join(f", push{i}" for i in moving)
+    parts = " + ".join(f"push{i}(xp, ts[{i}], y, xs, keywords)" for i in moving)
+    made = f"t if (t := {parts}).dtype is y.dtype and t.shape == y.shape else fitted(xp, t, y)"
+    make = eval(f"lambda fitted{names}: lambda xp, y, xs, ts, /, **keywords: {made}", {})
+    return make(_fitted, *(primitive.recipe((i,)).push(i, _meta) for i in moving))
 
-    def forward(xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        total: Any = None
-        for i, push in pushes.items():
-            if i < len(ts) and ts[i] is not None:
-                part = push(xp, ts[i], y, xs, keywords)
-                total = part if total is None else total + part
-        if total is None:
-            return xp.zeros_like(y)
-        total = total if total.shape == y.shape else xp.broadcast_to(total, shape=tuple(y.shape))
-        return total if total.dtype == y.dtype else xp.astype(total, dtype=y.dtype)
 
-    return forward
+def _fitted(xp: Any, t: Any, y: Any) -> Any:
+    t = t if t.shape == y.shape else xp.broadcast_to(t, shape=tuple(y.shape))
+    return t if t.dtype == y.dtype else xp.astype(t, dtype=y.dtype)
 
 
 def _itself(

@@ -1,25 +1,25 @@
 """The walk: from seeds at the outputs, youngest node first, to gradients at the inputs.
 
-A node is older than all its users, so age orders the graph and no sort is needed. Everything that can
-be wrong with a call is found in the `Plan`, before anything runs: a call that raises there has freed
-nothing and touched nothing.
+Everything that can be wrong with a call is found in the `Plan`, before anything runs: a call that raises there has
+freed nothing and touched nothing.
 """
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
 from .accumulation import accumulate
 from .box import Box
-from .dispatch import box, complexes, place_of, raw
+from .dispatch import bound, box, complexes, place_of, raw
 from .levels import is_outside
 from .modes import state, switch
+from .plan import Plan
 from .primitive import registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge
 
-_age = operator.attrgetter("age")
+_extras = operator.attrgetter("extras")
 
 
 class _TapeNamespace:
@@ -37,100 +37,19 @@ class _TapeNamespace:
 tape_namespace = _TapeNamespace()
 
 
-# -- the plan ------------------------------------------------------------------------------------
-class Plan:
-    """Which nodes a walk visits, youngest first: all that the roots reach, or those on the way to ``wanted``.
-
-    ``needed`` are the nodes that lead to a wanted one (None: all do), ``idle`` the wanted ones among them whose rules
-    need not run.
-    """
-
-    __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "wanted")
-
-    def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
-        self.reached, self._dead, self._leaves = reach(roots)
-        self.order = sorted(self.reached, key=_age)
-        self.wanted: set[Any] | None = None
-        self.needed: set[Any] | None = None
-        self.idle: set[Any] = set()
-        if wanted is not None:
-            self.wanted = set(wanted)
-            self.order, self.needed, self.idle = _between(self.order, self.wanted)
-
-    def runs(self, node: Any) -> bool:
-        """Whether the rules of a node run."""
-        return self.needed is None or (node in self.needed and node not in self.idle)
-
-    def check_alive(self) -> None:
-        """Raise if a node that would run was freed by an earlier walk."""
-        for node in self._dead:
-            if self.runs(node):
-                raise RuntimeError(
-                    f"backward through {node.recipe.primitive.name} a second time: its saved values were "
-                    f"freed; pass retain_graph=True to the first backward"
-                )
-
-    def hooked_leaves(self) -> dict[Leaf, int]:
-        """Leaves with hooks, and how many cotangents each awaits: they fire when the last one arrives."""
-        uses = {leaf: 0 for leaf in self._leaves if leaf.extras.hooked}
-        if uses:
-            for node in self.order:
-                for parent in node.inputs if node not in self.idle else ():
-                    if parent in uses:
-                        uses[parent] += 1
-        return uses
-
-
-def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
-    """All nodes that the roots depend on; those of them that were freed; and the leaves."""
-    dead, leaves = [], []
-    seen = set(roots)
-    found = list(seen)
-    for node in found:  # which grows on the way
-        if node.saved is FREED:
-            dead.append(node)
-        origin = node.origin
-        if type(origin) is not tuple:
-            if origin not in seen:
-                seen.add(origin)
-                found.append(origin)
-            continue
-        for parent in origin:
-            if parent not in seen and parent is not None:
-                seen.add(parent)
-                found.append(parent)
-        if not origin:
-            leaves.append(node)
-    return seen, dead, leaves
-
-
-def _between(order: list[Any], wanted: set[Any]) -> tuple[list[Any], set[Any], set[Any]]:
-    """The nodes that lead to a wanted one, in order and as a set; and those that are wanted but need not run."""
-    needed, idle, kept = set(wanted), set(), []
-    for node in reversed(order):  # oldest first
-        origin = node.origin
-        if origin in needed if type(origin) is not tuple else not needed.isdisjoint(origin):
-            needed.add(node)
-            kept.append(node)
-        elif node in needed:
-            idle.add(node)
-            kept.append(node)
-    kept.reverse()
-    return kept, needed, idle
-
-
 # -- making a cotangent fit its input ------------------------------------------------------------
 def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
     """Sum over broadcast axes and batch levels, drop an imaginary part, take the input's dtype."""
     shape, dtype, levels = target
-    for level, size in levels:  # those that the input has not: one value served all examples, or had no tangent
+    for level, size in levels:  # which the input has not: one value served all examples, or had no tangent
         if is_outside(raw(ct), level):
             ct = xp.tangent_part(ct, level=level) if size is None else xp.sum_level(ct, level=level, size=size)
-    if ct.shape != shape:
+    array = ct.array if xp is tape_namespace else ct
+    if array.shape != shape:
         ct = _unbroadcast(xp, ct, shape)
-    own = raw(ct).dtype
-    if own != dtype:
-        if own in complexes and dtype not in complexes:
+        array = raw(ct)
+    if array.dtype is not dtype and array.dtype != dtype:
+        if array.dtype in complexes and dtype not in complexes:
             ct = xp.real(ct)
         if raw(ct).dtype != dtype:
             ct = xp.astype(ct, dtype=dtype)
@@ -167,6 +86,11 @@ class Walk:
     that keep theirs. The caller writes them into ``.grad`` or returns them once the walk has succeeded.
     """
 
+    __slots__ = (
+        "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "origins", "owned", "pending", "plan",
+        "retain_graph", "retained", "uses",
+    )  # fmt: skip
+
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: bool = False) -> None:
         self.plan, self.accumulate = plan, accumulate
         self.create_graph, self.retain_graph = create_graph, retain_graph
@@ -191,13 +115,19 @@ class Walk:
             state.walking = self
             try:
                 for node, g in seeds:
-                    self.here = place_of(raw(g))
+                    if device.places:
+                        self.here = place_of(raw(g))
                     self.send(node, self._conj(g))
                 self._loop()
+                for node in list(filter(_extras, self.pending)):
+                    if type(node) is Leaf:  # a plain one when the walk began: it got a hook on the way
+                        self._finish(node)
+                self.arrived.update(self.pending)  # what no node of the walk took is at a leaf
+                self.pending.clear()
                 for node, g in self.arrived.items():
                     if self.origins:
                         self._wait(node, None, g)  # results are ready for the streams of the caller
-                    if raw(g).dtype in complexes:
+                    if (g.array if self.create_graph else g).dtype in complexes:
                         self.arrived[node] = self._conj(g)
             finally:
                 switch(*before)
@@ -216,80 +146,84 @@ class Walk:
             if self.here is not None:
                 self._come(ct)
                 self._wait(node, self.here, pending[node])
-            if node in self.owned:
-                pending[node] = operator.iadd(pending[node], ct)
-            else:
-                pending[node] = pending[node] + ct
-                if not self.create_graph:
-                    self.owned.add(node)
+            self._add(node, ct)
         if self.here is not None:
             self.origins[node] = self.here
-        if node in self.uses:
+        if self.uses and node in self.uses:
             self.uses[node] -= 1
             if not self.uses[node]:
                 self._finish(node)
 
+    def _add(self, node: Any, ct: Any) -> None:
+        pending = self.pending
+        if node in self.owned:
+            pending[node] += ct
+        else:
+            pending[node] = pending[node] + ct
+            if not self.create_graph:
+                self.owned.add(node)
+
     def _loop(self) -> None:
-        pending, wanted, hooked_leaves = self.pending, self.plan.wanted or (), bool(self.uses)
-        needed = self.plan.needed
+        plan, pending = self.plan, self.pending
+        needed, wanted, take = plan.needed, plan.wanted or (), pending.pop
         create_graph, free = self.create_graph, not self.retain_graph
-        observers = state.observers
+        special = wanted if not self.uses and not state.observers else set(plan.order)
+        add = self._add if not device.places else self.send
         array_type: Any = None
         xp: Any = tape_namespace
-        for node in self.plan.order:
-            g = pending.pop(node, None)
+        oldest = plan.order[-1].age if plan.order else 0
+        stale = last_write.age < oldest  # whether something was written since the oldest node was made
+        for node in plan.order:
+            g = take(node, None)
             if g is None:
                 continue
-            extras = node.extras
-            if extras is not None or node in wanted:
-                g = self._attend(node, g)
-                if g is None:
-                    continue
-            recipe = node.recipe
-            if last_write.age < node.age:  # something was written since the node was made
+            if node.extras is not None or node in special:
+                self._step(node, g)
+                stale = last_write.age < oldest  # hooks and functions of users may write
+                continue
+            if stale and last_write.age < node.age:
                 check_saved(node)
+            recipe = node.recipe
             saved = node.saved
-            if extras is not None and extras.unpack is not None:
-                saved = extras.unpack(saved)
             if create_graph:
-                saved = _as_tensors(node, saved)
-            elif type(g) is not array_type or array_type is tuple:
+                saved = (recipe.revive or _reviver(recipe))(node, saved)
+            elif type(g) is not array_type:
                 array_type = type(g)
-                xp = device.by_array[array_type].xp if array_type is not tuple else _namespace(g)
-            if extras is not None or observers or (recipe.only is None and recipe.joint is not None):
-                for observer in observers:
-                    observer.before(node, g)
-                self._pull_all(node, xp, g, saved)
-            elif recipe.only is None:
-                for i, pull in recipe.pulls:
-                    parent = node.origin[i]
-                    if needed is None or parent in needed:
-                        ct = pull(xp, g, saved)
-                        if node.fit is not None:
-                            ct = fit(xp, ct, node.fit[i])
-                        if hooked_leaves or parent in pending:
-                            self.send(parent, ct)
-                        else:
-                            pending[parent] = ct
+                xp = device.by_array[array_type].xp
+            if recipe.joint is None:
+                (recipe.step or _stepper(recipe))(node, xp, g, saved, pending, add, needed)
             else:
-                ct = recipe.only(xp, g, saved)
-                if node.fit is not None:
-                    ct = fit(xp, ct, node.fit[recipe.index])
-                if hooked_leaves or node.origin in pending:
-                    self.send(node.origin, ct)
-                else:
-                    pending[node.origin] = ct
+                self._pull_all(node, xp, g, saved)
             if free and recipe.keeps_arrays:
                 node.saved = FREED
+
+    def _step(self, node: Any, g: Any) -> None:
+        """One node with all that may be special about it."""
+        g = self._attend(node, g)
+        if g is None:
+            return
+        recipe, extras = node.recipe, node.extras
+        if last_write.age < node.age:
+            check_saved(node)
+        saved = node.saved
+        if extras is not None and extras.unpack is not None:
+            saved = extras.unpack(saved)
+        xp: Any = tape_namespace
+        if self.create_graph:
+            saved = (recipe.revive or _reviver(recipe))(node, saved)
+        else:
+            xp = device.by_array[type(g)].xp if type(g) is not tuple else _namespace(g)
+        for observer in state.observers:
+            observer.before(node, g)
+        self._pull_all(node, xp, g, saved)
+        if not self.retain_graph and recipe.keeps_arrays:
+            node.saved = FREED
 
     def _attend(self, node: Any, g: Any) -> Any:
         """What plain nodes don't need: streams, hooks, capture, several outputs. None: nothing to run."""
         if type(node) is Leaf:
-            if not self.uses and self.here is None and not node.extras.retain:
-                self.arrived[node] = g
-            else:
-                self.pending[node] = g
-                self._finish(node)
+            self.pending[node] = g
+            self._finish(node)
             return None
         extras, plan = node.extras, self.plan
         if extras is not None and extras.place is not None:
@@ -331,12 +265,12 @@ class Walk:
     def _pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...]) -> None:
         """Run the rules of a node with several inputs, a joint rule, or hooks that see all cotangents at once."""
         recipe, needed, fits = node.recipe, self.plan.needed, node.fit
-        one_by_one = recipe.joint is None and not state.observers
+        posts = node.extras is not None and node.extras.post
         inputs = node.inputs
         goes = tuple([p is not None and (needed is None or p in needed) for p in inputs])
-        fused = recipe.fused(type(g), goes)  # type: ignore[arg-type]  # a type has a hash
+        fused = recipe.fused(type(g), goes) if node.extras is not None else None  # type: ignore[arg-type]
         cts: Any = None if fused is None else fused(g, saved, fits)
-        if cts is None and one_by_one and not node.extras.post:  # type: ignore[union-attr]  # in the order of plain nodes
+        if cts is None and recipe.joint is None and not posts and not state.observers:  # in the order of plain nodes
             for i, pull in recipe.pulls:
                 if goes[i]:
                     ct = pull(xp, g, saved)
@@ -353,8 +287,8 @@ class Walk:
             cts = [None if ct is None else fit(xp, ct, fits[i]) for i, ct in enumerate(cts)]
         for observer in state.observers:
             observer.after(node, g, cts)
-        if node.extras is not None and node.extras.post:
-            cts = self._posthooked(node.extras, cts, g)
+        if posts:
+            cts = self._posthooked(node.extras, cts, g)  # type: ignore[arg-type]
         for parent, ct, go in zip(inputs, cts, goes, strict=True):
             if go and ct is not None:
                 self.send(parent, ct)
@@ -365,7 +299,7 @@ class Walk:
         for place in self.callers.values():
             self._go(place)
         self._wait(leaf, None, self.pending[leaf])
-        extras, arrived = leaf.extras, self.arrived
+        extras, arrived = leaf.more(), self.arrived
         arrived[leaf] = self._hooked(extras, self.pending.pop(leaf))
         if self.accumulate:
             if extras.pre:
@@ -407,7 +341,7 @@ class Walk:
                 consumer.wait_for(origin, parts)
 
     def _conj(self, g: Any) -> Any:
-        if raw(g).dtype not in complexes:
+        if (g.array if self.create_graph else g).dtype not in complexes:
             return g
         return (tape_namespace if self.create_graph else device.by_array[type(g)].xp).conj(g)
 
@@ -467,18 +401,62 @@ class Walk:
         return [None if n is None else self._take(n, o, who) for n, o in zip(given, gs, strict=True)]
 
 
-def _as_tensors(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a node keeps, as tensors with their history: the rule then records the next order."""
-    out: list[Any] = []
-    for (kind, at), value in zip(node.recipe.items, saved, strict=True):
-        if kind == "x" and type(value) in device.by_array:
-            value = box(value, node.inputs[at])
+# -- what a walk does at a node, written out per recipe ----------------------------------------------
+def _stepper(recipe: Any) -> Callable[..., Any]:
+    """``(node, xp, g, saved, pending, add, needed)``: run the rules of a plain node and send what they give."""
+    wanted = tuple(i for i, _ in recipe.pulls)
+    words = tuple(recipe.arguments(recipe.primitive.rules[i]) for i in wanted)
+    recipe.step = _written_step(wanted, words)(*(recipe.primitive.rules[i] for i in wanted))
+    return recipe.step
+
+
+@functools.cache
+def _written_step(wanted: tuple[int, ...], words: tuple[str, ...]) -> Callable[..., Any]:
+    lines = ["def step(node, xp, g, s, pending, add, needed):"]
+    for i, arguments in zip(wanted, words, strict=True):
+        part = [f"ct = rule{i}({arguments})", "if node.fit is not None:", f"    ct = fit(xp, ct, node.fit[{i}])"]
+        part += ["if parent in pending:", "    add(parent, ct)", "else:", "    pending[parent] = ct"]
+        if len(wanted) == 1:
+            lines += ["    parent = node.origin", *(f"    {line}" for line in part)]
+        else:
+            lines += [f"    parent = node.origin[{i}]", "    if needed is None or parent in needed:"]
+            lines += [f"        {line}" for line in part]
+    made = "".join(f"    {line}\n" for line in [*lines, "return step"])
+    scope: dict[str, Any] = {"fit": fit}
+    exec(f"def make({', '.join(f'rule{i}' for i in wanted)}):\n{made}", scope)
+    return scope["make"]
+
+
+def _reviver(recipe: Any) -> Callable[..., Any]:
+    """``(node, saved) -> saved`` with tensors in place of arrays, which have their history: the rule then records."""
+    recipe.revive = _written_reviver(recipe.items, recipe.index if recipe.only is not None else None)
+    return recipe.revive
+
+
+@functools.cache
+def _written_reviver(items: tuple[tuple[str, Any], ...], only: int | None) -> Callable[..., Any]:
+    lines, words = [], []
+    for k, (kind, at) in enumerate(items):
+        words.append(f"v{k}, ")
+        lines.append(f"v{k} = saved[{k}]")
+        if kind == "x":
+            origin = f"node.origin[{at}]" if only is None else "node.origin" if at == only else "None"
+            lines += [f"if type(v{k}) in arrays:", *(f"    {line}" for line in _boxed(f"v{k}", origin))]
         elif kind == "y":
-            if type(node) is Fork:
-                value = tuple(box(part, node_of_edge(node, k)) for k, part in enumerate(value))
-            else:
-                value = box(value, node)
+            lines += ["if type(node) is Fork:", f"    v{k} = outputs(node, v{k})"]
+            lines += ["else:", *(f"    {line}" for line in _boxed(f"v{k}", "node"))]
         elif kind == "xs":
-            value = tuple(box(part, parent) for part, parent in zip(value, node.inputs, strict=True))
-        out.append(value)
-    return tuple(out)
+            lines.append(f"v{k} = tuple(map(box, v{k}, node.inputs))")
+    body = "".join(f"    {line}\n" for line in [*lines, f"return ({''.join(words)})"])
+    scope: dict[str, Any] = {"arrays": device.by_array, "box": box, "Fork": Fork, "outputs": _outputs, **bound}
+    exec(f"def revive(node, saved):\n{body}", scope)
+    return scope["revive"]
+
+
+def _boxed(value: str, node: str) -> list[str]:
+    """`dispatch.box` written out; walks are never in inference mode."""
+    return ["t = Tensor()", f"t.array = {value}", f"t._node = {node}", "t._alias = None", f"{value} = t"]
+
+
+def _outputs(fork: Fork, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(box(value, node_of_edge(fork, k)) for k, value in enumerate(values))

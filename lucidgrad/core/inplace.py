@@ -7,13 +7,14 @@ result. Written through a view, the base's history becomes "the base, overwritte
 import functools
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from . import device, dtype as dtypes
 from .batching import through_program
 from .box import INFERENCE, Alias, Box
 from .dispatch import compute, history, meet, node_of, record, unwrap
-from .modes import state
+from .modes import state, unusual
 from .primitive import LINEAR, Meta, Primitive, primitive
 from .tape import GraphNode, Leaf, storage, touch
 
@@ -101,6 +102,7 @@ def update(op: Any, x: Any, *others: Any, **keywords: Any) -> Any:
     check_writable(x, step.name + "_", recording=False)
     y = op(x, *others, **keywords).array
     _write(step.name, x.array, y)
+    _tell(step, (x, *others), x)
     return x
 
 
@@ -118,9 +120,36 @@ def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: d
     for kind, i in step.recipe(wanted).items if wanted else ():
         if kind == "x" and type(arrays[i]) is type(x.array) and storage(arrays[i]) is storage(x.array):
             kept[i] = device.by_array[type(x.array)].copy(arrays[i])  # the rule wants the value from before
-    _write(step.name, x.array, compute(step, arrays, keywords))
-    _rebase(x, record(step, x.array, kept, nodes, wanted, keywords) if wanted else None)
+    y = compute(step, arrays, keywords)
+    with _Undo(x) if state.keeping is not None else nullcontext():
+        _write(step.name, x.array, y)
+        _rebase(x, record(step, x.array, kept, nodes, wanted, keywords) if wanted else None)
+    _tell(step, (x, *others), x)
     return x
+
+
+def _tell(step: Primitive, inputs: tuple[Any, ...], x: Any) -> None:
+    if unusual and state.told is not None:
+        state.told(step, inputs, x)
+
+
+class _Undo:
+    """Put a tensor back to what it was, if a hook raises while what was done to it is recorded."""
+
+    def __init__(self, x: Any) -> None:
+        self.x, self.values = x, device.by_array[type(x.array)].copy(x.array)
+        base = x if x._alias is None or x._alias is INFERENCE else x._alias.base
+        self.nodes = [(tensor, tensor._node) for tensor in (x, base)]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, *exc: object) -> None:
+        if kind is not None:
+            device.by_array[type(self.x.array)].write(self.x.array, ..., self.values)
+            touch(self.x.array)
+            for tensor, node in self.nodes:
+                tensor._node = node
 
 
 def _write(name: str, old: Any, new: Any) -> None:
@@ -184,14 +213,16 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
         if type(array) not in device.by_array:
             array = backend.full((), array, backend.dtype_of(x.array), meta.device)
         more = {"steps": ((key_step, keywords, meta),), "winners": _winners(key_step, keywords, meta)}
-    if backend.rank:  # a key speaks of one example
-        backend.write(x.array, ..., compute(over, [x.array, array], more))
-    else:
-        backend.write(x.array, keywords["key"], array)
-    touch(x.array)
-    if recording:
-        wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
-        _rebase(x, record(over, x.array, [x.array, array], [old, node], wanted, more))
+    with _Undo(x) if recording and state.keeping is not None else nullcontext():
+        if backend.rank:  # a key speaks of one example
+            backend.write(x.array, ..., compute(over, [x.array, array], more))
+        else:
+            backend.write(x.array, keywords["key"], array)
+        touch(x.array)
+        if recording:
+            wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
+            _rebase(x, record(over, x.array, [x.array, array], [old, node], wanted, more))
+    _tell(over, (x, value), x)
 
 
 def _winners(step: Primitive, keywords: dict[str, Any], meta: Meta) -> Any:

@@ -171,10 +171,12 @@ class _Namespace:
         if name not in registry:
             raise AttributeError(f"a rule uses {name}, which is no primitive: it cannot run inside a transform")
 
-        primitive, defaults = registry[name], registry[name].keywords
+        primitive, defaults, find = registry[name], registry[name].keywords, dispatch.way
 
         def function(*arrays: Any, **keywords: Any) -> Any:
-            return dispatch.compute(primitive, arrays, {**defaults, **keywords} if defaults else keywords)
+            keywords = {**defaults, **keywords} if defaults else keywords
+            way = find(primitive, None, *map(type, arrays))  # that of layers, whatever their dtype
+            return dispatch.compute(primitive, arrays, keywords) if way is None else way[0][way[1]](*arrays, **keywords)
 
         setattr(self, name, function)
         return function
@@ -218,7 +220,7 @@ class LayerBackend:
         return self._inner(array).storage(array.front)
 
     def device_of(self, array: Layer) -> Any:
-        return self._inner(array).device_of(array.front)
+        return device.by_array[type(array.front)].device_of(array.front)
 
     def dtype_of(self, array: Layer) -> Any:
         return self._inner(array).dtype_of(array.front)

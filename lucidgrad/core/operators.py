@@ -150,8 +150,7 @@ class _Template:
             lines = []
             for i, x in enumerate(self.xs):
                 lines += [f"if type({x}) is not Tensor:", "    " + self.fallback, *self._take(i)]
-                if i:
-                    lines += [f"if type(a{i}) is not type(a0):", "    " + self.fallback]
+                lines += [f"if type(a{i}) is not kind:", "    " + self.fallback] if i else ["kind = type(a0)"]
             return [*lines, "lead = a0"]
         if len(self.xs) == 2:
             return self._unwrap_pair()
@@ -165,7 +164,7 @@ class _Template:
             lines += [f"    n{i} = None"] if i in self.wanted else []
             lines += ["else:", "    " + self.fallback]
         inexact = " or ".join(f"type(a{i}) is type(lead) and a{i}.dtype in floats" for i in range(len(self.xs)))
-        return [*lines, f"if lead is None or weak and not ({inexact}):", "    " + self.fallback]
+        return [*lines, f"if lead is None or weak and not ({inexact}):", "    " + self.fallback, "kind = type(lead)"]
 
     def _unwrap_pair(self) -> list[str]:
         x1, x2 = self.xs
@@ -182,9 +181,10 @@ class _Template:
             f"if type({x1}) is Tensor:",
             *deep(self._take(0)),
             "    lead = a0",
+            "    kind = type(a0)",
             f"    if type({x2}) is Tensor:",
             *deep(deep(self._take(1))),
-            "        if type(a1) is not type(a0):",
+            "        if type(a1) is not kind:",
             "            " + self.fallback,
             f"    elif type({x2}) is int or type({x2}) is float and {inexact.format('a0')}:",
             *deep(deep(scalar(1))),
@@ -194,13 +194,14 @@ class _Template:
             *deep(scalar(0)),
             *deep(self._take(1)),
             "    lead = a1",
+            "    kind = type(a1)",
             "else:",
             "    " + self.fallback,
         ]
 
     def _finish(self) -> list[str]:
         arrays = ", ".join(f"a{i}" for i in range(len(self.xs)))
-        lines = ["kind = type(lead)", "try:"]
+        lines = ["try:"]
         if self.p.dtype == "float":  # integers become floats: apply sees to their dtype
             lines += ["    kernel = by_dtype[kind][lead.dtype]", "except KeyError:"]
             lines += ["    if lead.dtype not in floats:", "        " + self.fallback]
@@ -242,7 +243,7 @@ class _Template:
 
     def _fit(self) -> list[str]:
         arrays = [f"a{i}" for i in range(len(self.xs))]
-        plain = f"(type(y) is not Batched and type(y) is not Dual or alike({', '.join(arrays)}))"
+        plain = f"(kind is Host or type(y) is not Batched and type(y) is not Dual or alike({', '.join(arrays)}))"
         if not self.p.kind.broadcasts:
             alike = " and ".join(f"{a}.dtype is y.dtype" for a in arrays)
             alike = f"{plain} and {alike}" if len(arrays) > 1 else alike
@@ -257,7 +258,12 @@ class _Template:
                 alike = f"type(a0) is not type(a1) or ({pair})"
             else:
                 alike = f"type(a0) is type(a1) is type(a2) and {alike} and {plain}"
-        return [f"_n.fit = None if {alike} else fits(y, {', '.join(arrays)})" if alike != "True" else "_n.fit = None"]
+        if alike == "True":
+            return ["_n.fit = None"]
+        found = f"fits(y, {', '.join(arrays)})"
+        if len(arrays) == 2 and self.p.kind.broadcasts:  # written out for two arrays without levels
+            found = f"((a0.shape, a0.dtype, ()), (a1.shape, a1.dtype, ())) if kind is Host else {found}"
+        return [f"_n.fit = None if {alike} else {found}"]
 
     def _save(self, rest: list[int], chosen: tuple[int, ...]) -> list[str]:
         """The branches over which inputs want gradients; each keeps just what its rules need."""

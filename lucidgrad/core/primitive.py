@@ -84,9 +84,12 @@ class Recipe:
     is the one function, and ``index`` its input, where just one input wants a gradient.
     """
 
-    __slots__ = ("index", "items", "joint", "keeps_arrays", "only", "primitive", "pulls", "save")
+    __slots__ = ("index", "items", "joint", "keeps_arrays", "only", "primitive", "pulls", "revive", "save", "step")
 
     only: Callable[..., Any] | None
+    # Written by the engine when first needed: what a node keeps as tensors, and a walk's step through a plain node.
+    revive: Callable[..., Any] | None
+    step: Callable[..., Any] | None
     fills = True  # whether absent cotangents of outputs are zeros in the rule, instead of None
 
     def __init__(self, primitive: "Primitive", wanted: Sequence[int]) -> None:
@@ -99,18 +102,21 @@ class Recipe:
         words = "".join(_SAVED[kind].format(at) + ", " for kind, at in self.items)
         #: ``(y, xs, keywords, meta) -> saved``: what the node keeps (the compiled operators write it out).
         self.save = _compiled(f"lambda default: lambda y, xs, keywords, meta=default: ({words})")(meta_of)
-        self.index, self.only = 0, None
+        self.index, self.only, self.revive, self.step = 0, None, None, None
         if len(self.pulls) == 1:
             self.index, self.only = self.pulls[0]
 
     def _pull(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Bind a rule's parameters to their places in the saved tuple."""
-        words = []
+        return _compiled(f"lambda rule: lambda xp, g, s: rule({self.arguments(rule)})")(rule)
+
+    def arguments(self, rule: Callable[..., Any]) -> str:
+        """What a rule is called with, as source text: xp, g, and what it keeps out of the saved tuple s."""
+        words = ["xp", "g"]
         for item in self.primitive.needs(rule):
             place = f"s[{self.items.index(item)}]"
             words.append(f"{item[1]}={place}" if item[0] == "kw" else place)
-        source = f"lambda rule: lambda xp, g, s: rule({', '.join(['xp', 'g', *words])})"
-        return _compiled(source)(rule)
+        return ", ".join(words)
 
     def push(self, i: int, meta: Callable[[Any], Meta]) -> Callable[..., Any]:
         """``(xp, t, y, xs, keywords) -> part of the tangent``: the rule of input i, where it is its own transpose."""

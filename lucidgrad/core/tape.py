@@ -260,14 +260,13 @@ class Leaf(GraphNode):
 
     origin = ()
     saved = ()
-    extras: Extras
+    extras: Extras | None
 
     def __init__(self, tensor: Any) -> None:
         self.age = next(ages)
-        self.extras = Extras()
+        self.extras = None
         self.tensor = weakref.ref(tensor)
-        array = tensor.array
-        self.meta = Meta(array.shape, array.dtype, device.by_array[type(array)].device_of(array))
+        self.meta = meta_of(tensor.array)
 
     def name(self) -> str:
         return "AccumulateGrad"

@@ -1,13 +1,13 @@
 """Forward mode as functions of functions: `jvp` and `linearize`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.autograd import grad
-from lucidgrad.core.dispatch import box, floats, node_of
+from lucidgrad.core.dispatch import bound, box, floats, node_of, settle
 from lucidgrad.core.dual import Dual, make_dual, primal_part, tangent_part
 from lucidgrad.core.levels import Level
-from lucidgrad.core.modes import enable_grad, state
+from lucidgrad.core.modes import enable_grad, state, unusual
 from lucidgrad.creation import zeros_like
 from lucidgrad.tensor import Tensor
 
@@ -24,9 +24,19 @@ def _check(who: str, primals: Any, tangents: Any) -> tuple[list[Any], list[Any],
         raise ValueError(f"{who}: the primals have the structure {shape}, the tangents {their_shape}")
     if not xs:
         raise ValueError(f"{who}: expected at least one primal")
-    for i, (x, t) in enumerate(zip(xs, ts, strict=True)):
-        check_tangent(f"{who}: tangent {i}", x, t)
+    check_tangents(f"{who}: tangent {{}}", xs, ts)
     return xs, ts, shape
+
+
+def check_tangents(who: str, xs: Sequence[Any], ts: Sequence[Any]) -> None:
+    """Raise unless each t can be a tangent of its x; ``who`` has a place for the number of the one that can't."""
+    host = bound["Host"]
+    for i, (x, t) in enumerate(zip(xs, ts, strict=True)):
+        if type(x) is Tensor and type(t) is Tensor:  # the usual case in short: two arrays of the host that match
+            a, b = x.array, t.array
+            if type(a) is host and type(b) is host and a.dtype is b.dtype and a.shape == b.shape and a.dtype in floats:
+                continue
+        check_tangent(who.format(i), x, t)
 
 
 def check_tangent(who: str, x: Any, t: Any) -> None:
@@ -72,7 +82,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     """
     xs, ts, shape = _check("jvp", primals, tangents)
     with Level("jvp") as level:
-        duals = [make_dual(x, t, level=level) for x, t in zip(xs, ts, strict=True)]
+        duals = [put_together(x, t, level) for x, t in zip(xs, ts, strict=True)]
         result = func(*trees.unflatten(shape, duals))
         aux = None
         if has_aux:
@@ -80,29 +90,38 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
                 raise TypeError(f"jvp: with has_aux the function returns (output, aux), not {type(result).__name__}")
             result, aux = result
         outs, outer = trees.flatten(result)
-        values, moves = [], []
         for y in outs:
             if not isinstance(y, Tensor):
                 raise TypeError(f"jvp: the function returned a {type(y).__name__}, expected tensors only")
-            value, tangent = take_apart(y, level)
-            if tangent is None:
-                if strict:
-                    raise RuntimeError("jvp: an output does not depend on the inputs, and strict=True")
-                tangent = zeros_like(value)
-            values.append(value)
-            moves.append(tangent)
-        aux = trees.map(lambda a: take_apart(a, level)[0] if isinstance(a, Tensor) else a, aux)
+        pairs = [take_apart(y, level) for y in outs]
+        if strict and any(tangent is None for _, tangent in pairs):
+            raise RuntimeError("jvp: an output does not depend on the inputs, and strict=True")
+        values = [value for value, _ in pairs]
+        moves = [zeros_like(value) if tangent is None else tangent for value, tangent in pairs]
+        if has_aux:
+            aux = trees.map(lambda a: take_apart(a, level)[0] if isinstance(a, Tensor) else a, aux)
     found = trees.unflatten(outer, values), trees.unflatten(outer, moves)
     return (*found, aux) if has_aux else found
+
+
+def put_together(x: Tensor, t: Tensor, level: Level) -> Tensor:
+    """A tensor with a tangent at a new level."""
+    if unusual or not (x._node is t._node is x._alias is t._alias is None):
+        return make_dual(x, t, level=level)
+    made: Tensor = box(Dual(x.array, t.array, level))  # what is not on the tape needs no node
+    return made
 
 
 def take_apart(y: Tensor, level: Level) -> tuple[Tensor, Tensor | None]:
     """The value of a tensor and its tangent at a level, None if it has none."""
     array = y.array
+    if type(array) is Dual and array.level is level and node_of(y) is None:
+        primal, tangent = array.primal, array.tangent
+        if type(tangent) is not type(primal) and tangent is not None:  # a scalar of NumPy, maybe
+            tangent = settle(tangent, tangent)
+        return box(primal), None if tangent is None else box(tangent)
     if all(number != level for number, _ in getattr(array, "levels", ())):
         return y, None
-    if type(array) is Dual and array.level is level and node_of(y) is None:
-        return box(array.primal), None if array.tangent is None else box(array.tangent)
     return primal_part(y, level=level), tangent_part(y, level=level)
 
 
@@ -129,8 +148,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         ts, their_shape = trees.flatten(tangents)
         if their_shape != shape:
             raise ValueError(f"linearize: the primals have the structure {shape}, the tangents {their_shape}")
-        for i, (x, t) in enumerate(zip(xs, ts, strict=True)):
-            check_tangent(f"linearize: tangent {i}", x, t)
+        check_tangents("linearize: tangent {}", xs, ts)
         ends = [(g, t) for g, t in zip(found, ts, strict=True) if g.requires_grad]
         if not ends:
             return trees.unflatten(outer, [zeros_like(y) for y in outs])

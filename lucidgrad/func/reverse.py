@@ -6,8 +6,8 @@ from typing import Any
 
 from lucidgrad.autograd import gradient
 from lucidgrad.core.dispatch import box, floats, node_of
-from lucidgrad.core.engine import reach
-from lucidgrad.core.modes import enable_grad, state
+from lucidgrad.core.modes import state, switch
+from lucidgrad.core.plan import reach
 from lucidgrad.core.tape import Leaf
 from lucidgrad.creation import zeros_like
 from lucidgrad.ops.shape import reshape
@@ -22,24 +22,23 @@ class Inputs:
     def __init__(self, who: str, args: Sequence[Any], argnums: int | Sequence[int]) -> None:
         self.outside = state.recording  # may results be differentiated in their turn?
         numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        for n in numbers:
-            if not -len(args) <= n < len(args):
-                raise ValueError(f"{who}: argnums has {n}, the function was given {len(args)} arguments")
-        chosen = tuple(args[n] for n in numbers)
+        try:
+            chosen = tuple([args[n] for n in numbers])
+        except IndexError:
+            n = next(n for n in numbers if not -len(args) <= n < len(args))
+            raise ValueError(f"{who}: argnums has {n}, the function was given {len(args)} arguments") from None
         leaves, self.shape = trees.flatten(chosen[0] if isinstance(argnums, int) else chosen)
-        for x in leaves:
-            if not isinstance(x, Tensor):
-                raise TypeError(f"{who}: an argument has a leaf of type {type(x).__name__}, expected tensors only")
-            if x.array.dtype not in floats:
-                raise TypeError(f"{who}: an argument has dtype {x.dtype}, expected floating-point numbers")
-        with enable_grad():
-            self.fresh = [self._input(x) for x in leaves]
+        self.fresh = [self._input(who, x) for x in leaves]
         self.args = list(args)
         replaced = trees.unflatten(self.shape, self.fresh)
         for n, value in zip(numbers, (replaced,) if isinstance(argnums, int) else replaced, strict=True):
             self.args[n] = value
 
-    def _input(self, x: Tensor) -> Tensor:
+    def _input(self, who: str, x: Any) -> Tensor:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{who}: an argument has a leaf of type {type(x).__name__}, expected tensors only")
+        if x.array.dtype not in floats:
+            raise TypeError(f"{who}: an argument has dtype {x.dtype}, expected floating-point numbers")
         if self.outside and node_of(x) is not None:
             return reshape(x, x.shape)
         made: Tensor = box(x.array)
@@ -53,6 +52,14 @@ class Inputs:
         own = {node_of(x) for x in self.fresh}
         _, _, leaves = reach([node for node in map(node_of, outputs) if node is not None])
         return any(leaf not in own for leaf in leaves)
+
+    def pull_one(self, y: Tensor) -> tuple[Any, bool]:
+        """The gradients of one number, and whether they are differentiable."""
+        if node_of(y) is None:
+            return self.pull([y], [None], False), False
+        ways = None if self.outside else False
+        found, differentiable = gradient.differentiate(y, self.fresh, create_graph=ways, materialize_grads=True)
+        return trees.unflatten(self.shape, found), differentiable
 
     def pull(self, outputs: Sequence[Any], seeds: Any, differentiable: bool, **options: Any) -> Any:
         """The gradients, in the structure of the chosen arguments."""
@@ -79,8 +86,14 @@ def _cut(y: Tensor) -> Tensor:
 
 def run(func: Callable[..., Any], inputs: Inputs, kwargs: dict[str, Any], has_aux: bool, who: str) -> tuple[Any, Any]:
     """Call the function on the inputs; the result and what comes beside it."""
-    with enable_grad():
+    before = state.enabled, state.fresh
+    if not state.enabled:
+        switch(True, state.fresh)
+    try:
         result = func(*inputs.args, **kwargs)
+    finally:
+        if (state.enabled, state.fresh) != before:
+            switch(*before)
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:
@@ -105,23 +118,29 @@ def value_and_grad(
 
     @functools.wraps(func)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        inputs = Inputs("grad", args, argnums)
-        y, aux = run(func, inputs, kwargs, has_aux, "grad")
-        if not isinstance(y, Tensor):
-            raise TypeError(f"grad: the function returned a {type(y).__name__}, expected a tensor with one element")
-        if y.size != 1:
-            raise RuntimeError(
-                f"grad: the function returned a tensor of shape {y.shape}, expected one element; "
-                f"reduce it, or use vjp or jacrev"
-            )
-        if y.ndim:
-            y = reshape(y, ())
-        differentiable = inputs.reach_outside([y])
-        found = inputs.pull([y], [None], differentiable)
-        value = released((y, aux) if has_aux else y, differentiable)
-        return value, found
+        y, aux, found, differentiable = _differentiated(func, argnums, has_aux, args, kwargs)
+        return released((y, aux) if has_aux else y, differentiable), found
 
     return value_and_gradient
+
+
+def _differentiated(
+    func: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Tensor, Any, Any, bool]:
+    """The value of a function, what comes beside it, the gradient, and whether all may be differentiated."""
+    inputs = Inputs("grad", args, argnums)
+    y, aux = run(func, inputs, kwargs, has_aux, "grad")
+    if not isinstance(y, Tensor):
+        raise TypeError(f"grad: the function returned a {type(y).__name__}, expected a tensor with one element")
+    if y.array.shape != () and y.size != 1:
+        raise RuntimeError(
+            f"grad: the function returned a tensor of shape {y.shape}, expected one element; "
+            f"reduce it, or use vjp or jacrev"
+        )
+    if y.array.shape != ():
+        y = reshape(y, ())
+    found, differentiable = inputs.pull_one(y)
+    return y, aux, found, differentiable
 
 
 def grad_and_value(
@@ -156,12 +175,11 @@ def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bo
     >>> lg.func.grad(lg.func.grad(lg.sin))(lg.tensor(0.5)) == -lg.sin(lg.tensor(0.5))
     tensor(True)
     """
-    both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
     def gradient_only(*args: Any, **kwargs: Any) -> Any:
-        value, found = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        _, aux, found, differentiable = _differentiated(func, argnums, has_aux, args, kwargs)
+        return (found, released(aux, differentiable)) if has_aux else found
 
     return gradient_only
 

@@ -1,11 +1,14 @@
 """Trees: nested lists, tuples, dictionaries, named tuples, dataclasses and registered types of tensors."""
 
 import dataclasses
+import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from lucidgrad.tensor import Tensor
 
+_map = map  # the built-in one; below is one for trees
 Parts = tuple[Iterable[Any], Any]
 
 
@@ -69,12 +72,17 @@ def _family(tree: Any) -> _Family | None:
 class Shape:
     """The structure of a tree without its leaves."""
 
-    __slots__ = ("kind", "parts", "rest")
+    __slots__ = ("flat", "kind", "parts", "rest")
 
-    def __init__(self, kind: type | None, parts: "tuple[Shape, ...]" = (), rest: Any = None) -> None:
+    def __init__(
+        self, kind: type | None, parts: "tuple[Shape, ...]" = (), rest: Any = None, flat: bool = False
+    ) -> None:
         self.kind, self.parts, self.rest = kind, parts, rest
+        self.flat = flat  # known to have leaves only
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if not isinstance(other, Shape):
             return NotImplemented
         return (self.kind, self.parts, self.rest) == (other.kind, other.parts, other.rest)
@@ -88,10 +96,15 @@ class Shape:
         """The tree with these leaves."""
         if self.kind is None:
             return next(leaves)
-        return _families[self.kind].put_together([part.build(leaves) for part in self.parts], self.rest)
+        if self.flat:
+            parts = list(itertools.islice(leaves, len(self.parts)))
+        else:
+            parts = [part.build(leaves) for part in self.parts]
+        return _families[self.kind].put_together(parts, self.rest)
 
 
 _LEAF = Shape(None)
+_TENSORS = {Tensor}
 
 
 def flatten(tree: Any) -> tuple[list[Any], Shape]:
@@ -101,12 +114,22 @@ def flatten(tree: Any) -> tuple[list[Any], Shape]:
 
 
 def _gather(tree: Any, leaves: list[Any]) -> Shape:
-    family = _family(tree)
+    family = _families.get(type(tree)) or _family(tree)
     if family is None:
         leaves.append(tree)
         return _LEAF
     parts, rest = family.take_apart(tree)
+    parts = tuple(parts)
+    if set(_map(type, parts)) == _TENSORS:
+        leaves.extend(parts)
+        shape = _flat(type(tree), len(parts))  # type: ignore[arg-type]  # a type has a hash
+        return shape if rest is None else Shape(shape.kind, shape.parts, rest, flat=True)
     return Shape(type(tree), tuple([_gather(part, leaves) for part in parts]), rest)
+
+
+@functools.lru_cache(maxsize=1024)
+def _flat(kind: type, count: int) -> Shape:
+    return Shape(kind, (_LEAF,) * count, flat=True)
 
 
 def unflatten(shape: Shape, leaves: Iterable[Any]) -> Any:

@@ -107,6 +107,19 @@ def test_a_hook_may_remove_itself_while_it_runs():
     assert log == ["once", "always", "always"]
 
 
+def test_a_hook_that_a_leaf_gets_during_the_walk_fires_in_that_walk():
+    x, log = leaf(1.0, 2.0), []
+    y = x * 2
+
+    def late(g):
+        x.register_hook(lambda g: log.append(g.tolist()) or g * 10)
+
+    y.register_hook(late)
+    (y * y).sum().backward()
+    assert log == [[8.0, 16.0]]
+    close(x.grad, [80.0, 160.0])
+
+
 def test_hook_is_not_called_when_its_tensor_is_not_reached():
     x, log = leaf(1.0), []
     y = x * 2

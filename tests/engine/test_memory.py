@@ -24,8 +24,9 @@ def array_bytes():
 
 
 def fill_free_lists():
-    """Have CPython keep as many freed tuples as it ever will: their number does not grow later."""
-    several = [tuple([None] * length) for length in range(1, 21) for _ in range(2000)]
+    """Have CPython keep as many freed tuples, lists, dictionaries and floats as it ever will: more do not follow."""
+    several: list[object] = [tuple([None] * length) for length in range(1, 21) for _ in range(2000)]
+    several += [made for k in range(200) for made in ([k], {str(k): k}, float(k))]
     several.clear()
 
 
@@ -36,12 +37,12 @@ def steady():
     def run(step):
         gc.collect()
         gc.disable()
-        fill_free_lists()
         tracemalloc.start()
         try:
             for _ in range(WARM_UP):
                 step()
             before = objects(), array_bytes()
+            fill_free_lists()
             blocks = sys.getallocatedblocks()
             for _ in range(ITERATIONS):
                 step()

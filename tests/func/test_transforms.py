@@ -290,3 +290,11 @@ def test_a_tensor_that_escaped_its_transform_raises(leak):
     leak(keep)
     with pytest.raises(RuntimeError, match="after it had ended"):
         keep[0] + 1
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("reduce", [lg.sum, lg.mean, lambda x: x @ x])
+def test_tangents_of_numbers_are_arrays(reduce, requires_grad):
+    x = lg.tensor([1.0, 2.0], requires_grad=requires_grad)
+    for part in func.jvp(reduce, (x,), (lg.ones(2),)):
+        assert type(part.array) is type(x.array)

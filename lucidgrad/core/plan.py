@@ -1,0 +1,95 @@
+"""The plan of a walk: which nodes it visits, found before anything runs.
+
+A node is older than all its users, so age orders the graph and no other sort is needed.
+"""
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from .tape import FREED, Leaf
+
+_age = operator.attrgetter("age")
+_NONE: frozenset[Any] = frozenset()
+
+
+class Plan:
+    """Which nodes a walk visits, youngest first: all that the roots reach, or those on the way to ``wanted``.
+
+    Plain leaves are not among them: a cotangent that is sent to one has arrived. ``needed`` are the nodes that lead to
+    a wanted one (None: all do), ``idle`` the wanted ones in the order whose rules need not run.
+    """
+
+    __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "wanted")
+
+    def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
+        self.reached, self._dead, leaves = reach(roots)
+        self._leaves = [leaf for leaf in leaves if leaf.extras is not None]
+        visited = self.reached.difference(leaves)
+        visited.update(self._leaves)
+        self.order = sorted(visited, key=_age)
+        self.wanted: set[Any] | None = None
+        self.needed: set[Any] | None = None
+        self.idle: set[Any] | frozenset[Any] = _NONE
+        if wanted is not None:
+            self.wanted = set(wanted)
+            if not self.wanted.issuperset(leaves):  # or else everything leads to a wanted leaf
+                self.needed = _between(self.order, self.wanted)
+                self.order = list(filter(self.needed.__contains__, self.order))
+                self.idle = {n for n in self.wanted.intersection(self.order) if self.needed.isdisjoint(n.inputs)}
+
+    def runs(self, node: Any) -> bool:
+        """Whether the rules of a node run."""
+        return self.needed is None or (node in self.needed and node not in self.idle)
+
+    def check_alive(self) -> None:
+        """Raise if a node that would run was freed by an earlier walk."""
+        for node in self._dead:
+            if self.runs(node):
+                raise RuntimeError(
+                    f"backward through {node.recipe.primitive.name} a second time: its saved values were "
+                    f"freed; pass retain_graph=True to the first backward"
+                )
+
+    def hooked_leaves(self) -> dict[Leaf, int]:
+        """Leaves with hooks, and how many cotangents each awaits: they fire when the last one arrives."""
+        uses = {leaf: 0 for leaf in self._leaves if leaf.extras.hooked}  # type: ignore[union-attr]
+        if uses:
+            for node in self.order:
+                for parent in node.inputs if node not in self.idle else ():
+                    if parent in uses:
+                        uses[parent] += 1
+        return uses
+
+
+def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
+    """All nodes that the roots depend on; those of them that were freed; and the leaves."""
+    dead, leaves = [], []
+    seen = {None, *roots}
+    found = [node for node in seen if node is not None]
+    for node in found:  # which grows on the way
+        origin = node.origin
+        if type(origin) is tuple:
+            for parent in origin:
+                if parent not in seen:
+                    seen.add(parent)
+                    found.append(parent)
+            if not origin:
+                leaves.append(node)
+        elif origin not in seen:
+            seen.add(origin)
+            found.append(origin)
+        if node.saved is FREED:
+            dead.append(node)
+    seen.discard(None)
+    return seen, dead, leaves
+
+
+def _between(order: list[Any], wanted: set[Any]) -> set[Any]:
+    """The nodes that lead to a wanted one."""
+    needed = set(wanted)
+    for node in reversed(order):  # oldest first
+        origin = node.origin
+        if origin in needed if type(origin) is not tuple else not needed.isdisjoint(origin):
+            needed.add(node)
+    return needed
