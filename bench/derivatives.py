@@ -133,14 +133,23 @@ def slice_of(function: Callable[[], Any], seconds: float) -> float:
     return (time.perf_counter() - start) / calls
 
 
-def fastest(ways: Functions) -> tuple[str, Callable[[], Any]]:
-    name = min(ways, key=lambda way: statistics.median(slice_of(ways[way], 0.05) for _ in range(5)))
-    return name, ways[name]
+def rounds_of(ways: Functions, others: Functions, rounds: int) -> list[dict[str, list[float]]]:
+    """Seconds per call of each way of both libraries, which take turns."""
+    times: list[dict[str, list[float]]] = [{way: [] for way in ways}, {way: [] for way in others}]
+    for _ in range(rounds):
+        for found, functions in zip(times, (ways, others), strict=True):
+            for way, function in functions.items():
+                found[way].append(slice_of(function, 0.005))
+    return times
+
+
+def fastest(times: dict[str, list[float]]) -> str:
+    return min(times, key=lambda way: statistics.median(times[way]))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.derivatives", description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=150)
     options = parser.parse_args()
     import torch
 
@@ -152,12 +161,13 @@ def main() -> int:
         values = [flat(way()) for ways in both for way in ways.values()]
         for value in values[1:]:
             np.testing.assert_allclose(values[0], value, rtol=2e-3, atol=2e-4)
-        (ours, a), (theirs, b) = map(fastest, both)
-        pairs = [(slice_of(a, 0.02), slice_of(b, 0.02)) for _ in range(options.rounds)]
-        ratio = statistics.median(a / b for a, b in pairs)
-        a, b = (statistics.median(column) * 1e3 for column in zip(*pairs, strict=True))
+        times = rounds_of(*both, options.rounds)
+        ours, theirs = map(fastest, times)
+        a, b = times[0][ours], times[1][theirs]
+        ratio = statistics.median(x / y for x, y in zip(a, b, strict=True))
         missed += ratio > goal
-        print(f"{name:30} {ratio:6.2f} {goal:5.2f}  {a:7.3f} ms {b:7.3f} ms  {ours}, {theirs}")
+        medians = "  ".join(f"{statistics.median(column) * 1e3:7.3f} ms" for column in (a, b))
+        print(f"{name:30} {ratio:6.2f} {goal:5.2f}  {medians}  {ours}, {theirs}")
     return 1 if missed else 0
 
 

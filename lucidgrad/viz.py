@@ -117,8 +117,10 @@ def _find_metas(order: list[Any], metas: dict[Any, Any]) -> None:
                 if parent is not None and metas.get(parent) is None:
                     metas[parent] = meta
     for node in reversed(order):
-        if type(node) is Leaf:
+        if type(node) is Leaf and node.meta is not None:
             metas[node] = node.meta[:2]
+        elif type(node) is Leaf:
+            continue
         elif metas.get(node) is not None or type(node) is Output:
             continue
         elif node.recipe.primitive.name == "matmul":
@@ -152,7 +154,7 @@ def _boxes(losses: Sequence[Tensor], names: dict[Any, str]) -> list[Box]:
         if type(node) is Leaf:
             unnamed += node not in names
             kind = "named" if node in names else "leaf"
-            boxes[node] = Box(kind, names.get(node, f"leaf {unnamed}"), [_words(node.meta)], leaves=1)
+            boxes[node] = Box(kind, names.get(node, f"leaf {unnamed}"), [_words(metas.get(node))], leaves=1)
             continue
         name = node.recipe.primitive.name
         outs = [ref() for ref in getattr(node, "outputs", ())]

@@ -250,8 +250,8 @@ def _unreached(loss: Tensor, x: Tensor, plan: Plan) -> Explanation:
     if found is not None:
         return found
     found = Explanation("none", "no_path", "the loss does not depend on x: no operation leads from x to it")
-    form = x.array.shape, x.array.dtype
-    alike = sum(type(n) is Leaf and (n.meta.shape, n.meta.dtype) == form for n in plan.reached)
+    form = meta_of(x.array)
+    alike = sum(type(n) is Leaf and n.meta == form for n in plan.reached)
     if alike:
         found.notes.append(f"it depends on {alike} other leaf tensors of the same shape: was x copied or replaced?")
     if type(node) is not Leaf and not plan.reached.isdisjoint(Plan([node]).reached):

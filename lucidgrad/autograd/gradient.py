@@ -1,6 +1,7 @@
 """`grad` and `backward`: arguments are checked here, completely, before the walk begins."""
 
 import numbers
+import operator
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -112,7 +113,7 @@ def differentiate(
         ends = _sequence(outputs, "outputs")
         roots = _roots("outputs", ends, grad_outputs, "grad_outputs", level, skip=allow)
     nodes = _input_nodes(starts, "inputs")
-    plan = Plan([node for node, _ in roots], nodes)
+    plan = Plan(map(_first, roots), nodes)
     unused = not plan.reached.issuperset(nodes)
     for i, (node, start) in enumerate(zip(nodes, starts, strict=True)) if unused else ():
         if node not in plan.reached:
@@ -132,10 +133,11 @@ def differentiate(
             walk.run(_enter(roots, level, create_graph))
             found = [_leave(walk.arrived.get(node), level, create_graph) for node in nodes]
     else:
-        walk.run(roots if create_graph else [(node, g.array) for node, g in roots])
-        found = [walk.arrived.get(node) for node in nodes]
+        walk.run(roots if create_graph else _raw_seeds(roots))
+        found = list(map(walk.arrived.get, nodes))
         if not create_graph:
-            found = [None if g is None else box(device.by_array[type(g)].settle(g)) for g in found]
+            host = bound["Host"]
+            found = [box(g) if type(g) is host else None if g is None else box(_settled(g)) for g in found]
     if materialize_grads:
         found = [_zeros(x, create_graph) if g is None and isinstance(x, Tensor) else g for g, x in zip(found, starts)]
     return tuple(found), create_graph
@@ -220,10 +222,10 @@ def backward(
             raise GradArgError("`inputs` argument to `backward()` cannot be empty.")
         wanted = _input_nodes(starts, "inputs")
         targets = list({id(t): t for t in map(_tensor_of, starts, wanted)}.values())
-    plan = Plan([node for node, _ in roots], wanted)
+    plan = Plan(map(_first, roots), wanted)
     plan.check_alive()
     walk = Walk(plan, create_graph, retain, accumulate=True)
-    walk.run(roots if create_graph else [(node, g.array) for node, g in roots])
+    walk.run(roots if create_graph else _raw_seeds(roots))
     arrived = walk.arrived
     if targets is None:
         for leaf in list(arrived):
@@ -264,7 +266,10 @@ class _Level:
         return self.batched
 
 
-_TENSORS = {Tensor}
+_TENSORS, _NO_ALIAS = {Tensor}, {None}
+_alias_of, _node_of = operator.attrgetter("_alias"), operator.attrgetter("_node")
+_array_of, _shape_of, _dtype_of = map(operator.attrgetter, ("array", "shape", "dtype"))
+_first, _second = operator.itemgetter(0), operator.itemgetter(1)
 
 
 def _sequence(given: Any, name: str) -> list[Any]:
@@ -287,10 +292,11 @@ def _sequence(given: Any, name: str) -> list[Any]:
 
 
 def _input_nodes(starts: Sequence[TensorOrEdge], name: str) -> list[Any]:
-    nodes = [start._node if type(start) is Tensor and start._alias is None else None for start in starts]
-    if None in nodes:  # or a view, or something else that takes a closer look
-        return [_input_node(start, i, name) for i, start in enumerate(starts)]
-    return nodes
+    if set(map(type, starts)) == _TENSORS and set(map(_alias_of, starts)) == _NO_ALIAS:
+        nodes = list(map(_node_of, starts))
+        if None not in nodes:
+            return nodes
+    return [_input_node(start, i, name) for i, start in enumerate(starts)]
 
 
 def _input_node(start: TensorOrEdge, i: int, name: str) -> Any:
@@ -364,16 +370,11 @@ def _plain_roots(ends: Sequence[TensorOrEdge], seeds: Sequence[Any]) -> list[tup
     """The usual case in short: arrays of the host, and seeds of their shapes and dtypes. None: anything else."""
     if set(map(type, ends)) != _TENSORS or set(map(type, seeds)) != _TENSORS:
         return None
-    roots, host = [], bound["Host"]
-    for end, seed in zip(ends, seeds):
-        y = end.array  # type: ignore[union-attr]
-        g = seed.array
-        if type(y) is not host or type(g) is not host or y.shape != g.shape or y.dtype is not g.dtype:
-            return None
-        roots.append((end._node, seed))  # type: ignore[union-attr]
-        if end._alias is not None or end._node is None:  # type: ignore[union-attr]
-            return None
-    return roots
+    ys, gs, nodes = list(map(_array_of, ends)), list(map(_array_of, seeds)), list(map(_node_of, ends))
+    if {bound["Host"]}.issuperset(map(type, ys + gs)) and list(map(_shape_of, ys)) == list(map(_shape_of, gs)):
+        same = list(map(_dtype_of, ys)) == list(map(_dtype_of, gs)) and set(map(_alias_of, ends)) == _NO_ALIAS
+        return list(zip(nodes, seeds)) if same and None not in nodes else None
+    return None
 
 
 def _is_array(value: Any) -> bool:
@@ -457,8 +458,16 @@ def _leave(g: Any, level: _Level, create_graph: bool) -> Tensor | None:
     if g is None:
         return None
     with enable_grad() if create_graph else no_grad():
-        g = g if create_graph else box(device.by_array[type(g)].settle(g))
+        g = g if create_graph else box(_settled(g))
         return batching.leave_level(g, level=level.number, size=level.size)
+
+
+def _raw_seeds(roots: list[tuple[Any, Tensor]]) -> list[tuple[Any, Any]]:
+    return list(zip(map(_first, roots), map(_array_of, map(_second, roots))))
+
+
+def _settled(g: Any) -> Any:
+    return device.by_array[type(g)].settle(g)
 
 
 def _zeros(start: Tensor, create_graph: bool) -> Tensor:

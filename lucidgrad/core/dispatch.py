@@ -165,7 +165,7 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
     else:
         kernel = primitive.find_kernel(type(lead))
     y = kernel(*arrays, **keywords)
-    return tuple(map(home.settle, y)) if primitive.outputs else y if type(y) is type(lead) else home.settle(y)
+    return tuple(map(home.settle, y)) if primitive.outputs else home.settle(y)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ freed nothing and touched nothing.
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import device
@@ -20,6 +20,7 @@ from .primitive import registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge
 
 _extras = operator.attrgetter("extras")
+_dtype_of_array, _dtype_of_tensor = operator.attrgetter("dtype"), operator.attrgetter("array.dtype")
 
 
 class _TapeNamespace:
@@ -114,20 +115,16 @@ class Walk:
             switch(self.create_graph, None)
             state.walking = self
             try:
-                for node, g in seeds:
-                    if device.places:
-                        self.here = place_of(raw(g))
-                    self.send(node, self._conj(g))
+                self._sow(seeds)
                 self._loop()
                 for node in list(filter(_extras, self.pending)):
                     if type(node) is Leaf:  # a plain one when the walk began: it got a hook on the way
                         self._finish(node)
                 self.arrived.update(self.pending)  # what no node of the walk took is at a leaf
                 self.pending.clear()
-                for node, g in self.arrived.items():
-                    if self.origins:
+                if self.origins or not self._are_real(self.arrived.values()):
+                    for node, g in self.arrived.items():
                         self._wait(node, None, g)  # results are ready for the streams of the caller
-                    if (g.array if self.create_graph else g).dtype in complexes:
                         self.arrived[node] = self._conj(g)
             finally:
                 switch(*before)
@@ -136,6 +133,18 @@ class Walk:
                     finish()
                 for place in self.callers.values():
                     place.enter()
+
+    def _are_real(self, gs: Iterable[Any]) -> bool:
+        return complexes.isdisjoint(map(_dtype_of_tensor if self.create_graph else _dtype_of_array, gs))
+
+    def _sow(self, seeds: Sequence[tuple[Any, Any]]) -> None:
+        first = dict(seeds)
+        if len(first) == len(seeds) and not device.places and not self.uses and self._are_real(first.values()):
+            self.pending.update(first)  # the usual case in short
+            return
+        for node, g in seeds:
+            self.here = place_of(raw(g))
+            self.send(node, self._conj(g))
 
     def send(self, node: Any, ct: Any) -> None:
         """A cotangent arrives: the first is kept as it is, the second makes a fresh sum, later ones add to it."""
@@ -165,9 +174,9 @@ class Walk:
 
     def _loop(self) -> None:
         plan, pending = self.plan, self.pending
-        needed, wanted, take = plan.needed, plan.wanted or (), pending.pop
+        needed, wanted, take = plan.needed, plan.wanted or frozenset(), pending.pop
         create_graph, free = self.create_graph, not self.retain_graph
-        special = wanted if not self.uses and not state.observers else set(plan.order)
+        special = wanted.intersection(plan.order) if not self.uses and not state.observers else set(plan.order)
         add = self._add if not device.places else self.send
         array_type: Any = None
         xp: Any = tape_namespace
@@ -177,7 +186,7 @@ class Walk:
             g = take(node, None)
             if g is None:
                 continue
-            if node.extras is not None or node in special:
+            if node.extras is not None or (special and node in special):
                 self._step(node, g)
                 stale = last_write.age < oldest  # hooks and functions of users may write
                 continue

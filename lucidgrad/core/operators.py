@@ -150,8 +150,8 @@ class _Template:
             lines = []
             for i, x in enumerate(self.xs):
                 lines += [f"if type({x}) is not Tensor:", "    " + self.fallback, *self._take(i)]
-                lines += [f"if type(a{i}) is not kind:", "    " + self.fallback] if i else ["kind = type(a0)"]
-            return [*lines, "lead = a0"]
+                lines += self._meet(i) if i else ["lead = a0", "kind = type(a0)"]
+            return lines
         if len(self.xs) == 2:
             return self._unwrap_pair()
         lines = ["lead = None", "weak = False"]
@@ -166,13 +166,23 @@ class _Template:
         inexact = " or ".join(f"type(a{i}) is type(lead) and a{i}.dtype in floats" for i in range(len(self.xs)))
         return [*lines, f"if lead is None or weak and not ({inexact}):", "    " + self.fallback, "kind = type(lead)"]
 
+    def _meet(self, i: int) -> list[str]:
+        """Another array: of the same type, or else one of the two is a layer and the other is not."""
+        return [
+            f"if type(a{i}) is not kind:",
+            f"    kind = layer_among(kind, type(a{i}))",
+            "    if kind is None:",
+            "        " + self.fallback,
+            f"    lead = lead if type(lead) is kind else a{i}",
+        ]
+
     def _unwrap_pair(self) -> list[str]:
         x1, x2 = self.xs
         array2 = f"{x2}.array"
         inexact = "{0}.dtype in floats"  # with integers a Python float gives the default dtype: apply sees to it
 
         def scalar(i: int) -> list[str]:
-            return [f"a{i} = {self.xs[i]}"] + ([f"n{i} = None"] if i in self.wanted else [])
+            return [f"a{i} = {self.xs[i]}", "pair = False"] + ([f"n{i} = None"] if i in self.wanted else [])
 
         def deep(lines: list[str]) -> list[str]:
             return ["    " + line for line in lines]
@@ -184,8 +194,8 @@ class _Template:
             "    kind = type(a0)",
             f"    if type({x2}) is Tensor:",
             *deep(deep(self._take(1))),
-            "        if type(a1) is not kind:",
-            "            " + self.fallback,
+            *deep(deep(self._meet(1))),
+            "        pair = True",
             f"    elif type({x2}) is int or type({x2}) is float and {inexact.format('a0')}:",
             *deep(deep(scalar(1))),
             "    else:",
@@ -255,7 +265,7 @@ class _Template:
                 pair = f"a0.shape == a1.shape and a0.dtype is a1.dtype and {plain}"
                 if self.p.kind.name == "matrix":
                     pair = f"a0.ndim == a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
-                alike = f"type(a0) is not type(a1) or ({pair})"
+                alike = f"not pair or {pair}"
             else:
                 alike = f"type(a0) is type(a1) is type(a2) and {alike} and {plain}"
         if alike == "True":
@@ -304,6 +314,13 @@ def _compiled(source: str) -> tuple[types.CodeType, list[str]]:
     return code, torch_names
 
 
+@functools.cache
+def layer_among(one: type, other: type) -> type | None:
+    """Of two types of arrays, the one that is a layer while the other is raw: its kernels take both."""
+    ranks = [device.by_array[kind].rank for kind in (one, other)]
+    return None if ranks[0] == ranks[1] else one if ranks[0] else other
+
+
 def _recipe_name(wanted: tuple[int, ...]) -> str:
     return "R" + "".join(map(str, wanted))
 
@@ -331,6 +348,7 @@ _NAMES: dict[str, Any] = {
     "fits": fits,
     "floats": floats,
     "history": history,
+    "layer_among": layer_among,
     "meta_of": meta_of,
     "places": device.places,
     "settle": settle,

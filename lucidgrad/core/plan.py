@@ -9,7 +9,7 @@ from typing import Any
 
 from .tape import FREED, Leaf
 
-_age = operator.attrgetter("age")
+_age, _extras = operator.attrgetter("age"), operator.attrgetter("extras")
 _NONE: frozenset[Any] = frozenset()
 
 
@@ -24,7 +24,7 @@ class Plan:
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
         self.reached, self._dead, leaves = reach(roots)
-        self._leaves = [leaf for leaf in leaves if leaf.extras is not None]
+        self._leaves = list(filter(_extras, leaves))
         visited = self.reached.difference(leaves)
         visited.update(self._leaves)
         self.order = sorted(visited, key=_age)
@@ -66,7 +66,7 @@ def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
     """All nodes that the roots depend on; those of them that were freed; and the leaves."""
     dead, leaves = [], []
     seen = {None, *roots}
-    found = [node for node in seen if node is not None]
+    found = list(seen.difference((None,)))
     for node in found:  # which grows on the way
         origin = node.origin
         if type(origin) is tuple:

@@ -42,15 +42,19 @@ def _conj(xp: Any, x: Any) -> Any:
 
 # -- bringing a reduced array back ---------------------------------------------------------------
 def kept(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:
-    """A reduced array with its reduced axes as ones, so that it broadcasts against the input."""
+    """A reduced array with its reduced axes as ones, so that it broadcasts against the input; leading ones may lack."""
     if keepdims or axis is None or len(x_meta.shape) == 0:
         return r
-    return xp.reshape(r, shape=_kept_shape(tuple(x_meta.shape), axis if type(axis) is not list else tuple(axis)))
+    shape = _kept_shape(tuple(x_meta.shape), axis if type(axis) is not list else tuple(axis))
+    return r if shape is None else xp.reshape(r, shape=shape)
 
 
 @functools.lru_cache(maxsize=4096)
-def _kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+def _kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...] | None:
+    """None: only leading axes were reduced."""
     axes = reduced(axis, len(shape))
+    if set(axes) == set(range(len(axes))):
+        return None
     return tuple(1 if a in axes else n for a, n in enumerate(shape))
 
 
