@@ -5,6 +5,7 @@ is array-api-strict, as device ``"strict"``: it refuses all that the standard do
 runs there runs everywhere.
 """
 
+import functools
 import operator
 import warnings
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from lucidgrad.backends.protocol import STANDARD, Backend, numbers_as_arrays
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import complexes, floats
 from lucidgrad.core.errors import DeviceError
+from lucidgrad.core.levels import BINARY, COMPARE, Layer
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, meta_of, registry
 
 
@@ -157,7 +159,23 @@ def load_strict() -> None:
         raise DeviceError("device 'strict' needs the package array-api-strict: pip install array-api-strict") from error
     # Its dtypes have NumPy's hashes, so looking one up among both meets this warning.
     warnings.filterwarnings("ignore", message="You are comparing a array_api_strict dtype")
-    device.register(Strict("strict", array_api_strict, (type(array_api_strict.zeros(())),)))
+    kind = type(array_api_strict.zeros(()))
+    _defer_to_layers(kind)
+    device.register(Strict("strict", array_api_strict, (kind,)))
+
+
+def _defer_to_layers(kind: type) -> None:
+    """Let operators leave layers to these: array-api-strict's raise where Python wants to hear NotImplemented."""
+
+    def deferring(plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        @functools.wraps(plain)
+        def method(self: Any, other: Any) -> Any:
+            return NotImplemented if isinstance(other, Layer) else plain(self, other)
+
+        return method
+
+    for name in (f"__{symbol}__" for symbol in (*BINARY, *COMPARE)):
+        setattr(kind, name, deferring(getattr(kind, name)))
 
 
 # -- functions whose calls differ between the primitives and the standard ----------------------------

@@ -28,6 +28,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     >>> lg.tensor([1, 2.5])
     tensor([1. , 2.5])
     """
+    data = box(data) if isinstance(data, Layer) else data  # the array of a tensor inside a transform
     if isinstance(data, Tensor):
         made = data.detach().to(device=device, dtype=dtype)
         made = leave("tensor", data, box(_backend(made.array).copy(made.array)))
@@ -58,6 +59,7 @@ def asarray(
     >>> w.grad.tolist()
     1.0
     """
+    obj = box(obj) if isinstance(obj, Layer) else obj  # the array of a tensor inside a transform
     if isinstance(obj, Tensor):
         made = obj.to(device=device, dtype=dtype)
         if copy and made is obj:

@@ -8,6 +8,7 @@ the error is NumPy's ``LinAlgError`` (a ValueError) on the CPU and names the fun
 from typing import Any, NamedTuple
 
 from .core import dtype as _dtypes
+from .core.batching import Batched as _Batched
 from .ops import (
     decompositions as _decompositions,
     diagonals as _diagonals,
@@ -341,7 +342,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     """Solutions of ``a @ y = b`` with the least sum of squares, the shortest where there are several.
 
     As in NumPy: a is a matrix, b a vector or the columns of a matrix; singular values up to ``rcond`` times the largest
-    one count as zeros; there are no residuals unless a has more rows than columns and full rank.
+    one count as zeros; there are no residuals unless a has more rows than columns and full rank. (Inside vmap ranks may
+    differ between the examples, so residuals are given whatever they are.)
 
     Examples
     --------
@@ -360,6 +362,6 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     y = matmul(pinv(a, rtol=rcond), b)
     left = _elementwise.abs(_elementwise.subtract(b, matmul(a, y)))
     residuals = _reduction.sum(_elementwise.square(left), axis=0, keepdims=len(b.shape) == 1)
-    if a.shape[0] <= a.shape[1] or rank.item() < a.shape[1]:
+    if a.shape[0] <= a.shape[1] or (type(rank.array) is not _Batched and rank.item() < a.shape[1]):
         residuals = _indexing.index(residuals, key=slice(0, 0))
     return LstsqResult(y, residuals, rank, svdvals(a))

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .core import device as devices, dtype as dtypes
-from .core.batching import enter_level
+from .core.batching import enter_level, leave_level
 from .core.device import Device
 from .core.dispatch import box
-from .core.levels import draws
+from .core.levels import Layer, draws
 from .creation import _shape
 from .ops.joining import stack
 from .ops.shape import reshape
@@ -171,7 +171,7 @@ def _draw_in_maps(draw: Callable[[tuple[int, ...]], Tensor], how: str) -> Tensor
         )
     maps = [(level, size) for level, size, randomness in draws.maps if randomness == "different"]
     sizes = tuple(size for _, size in maps)
-    if how in ("permutation", "multinomial") and maps:  # these are not made number by number
+    if how == "permutation" and maps:  # it is not made number by number
         rows: Tensor = stack([draw(()) for _ in range(math.prod(sizes))])
         made = reshape(rows, (*sizes, *rows.shape[1:]))
     else:
@@ -280,22 +280,32 @@ def bernoulli(p: Tensor, *, generator: Generator | None = None) -> Tensor:
 def multinomial(
     p: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Indices drawn with the weights ``p`` (a vector, or one per row)."""
+    """Indices drawn with the weights ``p`` (a vector, or one per row).
+
+    Inside vmap the weights may differ between the examples where ``randomness`` is "different".
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> weights = lg.asarray([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    >>> lg.func.vmap(lambda p: lg.multinomial(p, 3, True), randomness="different")(weights).tolist()
+    [[1, 1, 1], [2, 2, 2]]
+    """
     if p.ndim not in (1, 2):
         raise ValueError(f"multinomial: given {p.ndim} dimensions, expected 1 or 2")
     if not replacement and num_samples > p.shape[-1]:
         raise ValueError(f"multinomial: {num_samples} samples without replacement from {p.shape[-1]} categories")
-    return _draw(
-        "multinomial",
-        (p.shape[:-1],),
-        dtypes.named("int64"),
-        p.device,
-        generator,
-        False,
-        p.array,
-        num_samples,
-        replacement,
-    )
+    lead, where, weights = p.shape[:-1], p.device, p.detach()
+    for level, size, randomness in reversed(draws.maps):
+        if randomness == "different":  # the weights of all examples at once
+            weights = leave_level(weights, level=level, size=size)
+    if isinstance(weights.array, Layer) and not any(randomness == "error" for _, _, randomness in draws.maps):
+        raise RuntimeError(
+            "multinomial: inside vmap with randomness='same' the weights differ between the examples, "
+            "so no draw is the same for all of them; use randomness='different'"
+        )
+    given = weights.array, num_samples, replacement
+    return _draw("multinomial", (lead,), dtypes.named("int64"), where, generator, False, *given)
 
 
 def rand_like(x: Tensor, **options: Any) -> Tensor:

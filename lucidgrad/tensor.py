@@ -22,7 +22,9 @@ from .methods import Methods
 from .operators import Operators
 from .ops.indexing import getitem, index
 from .ops.joining import unstack
+from .ops.keys import is_element
 from .ops.movement import transfer
+from .ops.scattering import write_at
 
 
 class Tensor(Box, Operators, Methods, Arranging):
@@ -221,8 +223,7 @@ class Tensor(Box, Operators, Methods, Arranging):
 
     def detach(self) -> "Tensor":
         """The same memory, outside the graph and without tangents."""
-        array = self.array
-        made: Tensor = box(array if not isinstance(array, Layer) else without_tangents(array))
+        made: Tensor = box(self.array if not isinstance(self.array, Layer) else without_tangents(self.array))
         if self._alias is INFERENCE:
             made._alias = INFERENCE
         return leave("detach", self, made) if unusual else made
@@ -242,8 +243,7 @@ class Tensor(Box, Operators, Methods, Arranging):
     @data.setter
     def data(self, value: "Tensor") -> None:
         self.array = value.array
-        if type(self._node) is Leaf:
-            self._node.meta = meta_of(value.array)  # gradients that arrive must fit the new values
+        leave("detach", value, self)
 
     @property
     def _version(self) -> int:
@@ -415,7 +415,13 @@ class Tensor(Box, Operators, Methods, Arranging):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         step: Primitive = index.primitive  # type: ignore[attr-defined]
-        inplace.assign(self, step, {"key": _raw_key(key, self.array)}, value)
+        raw = _raw_key(key, self.array)
+        if isinstance(value, Tensor) and value.array.shape and value.size == 1 and is_element(raw, self.ndim):
+            value = tape_namespace.reshape(value, ())  # as PyTorch: one number for one element
+        if Batched in map(type, raw) if type(raw) is tuple else type(raw) is Batched:
+            write_at(self, raw, value)
+        else:
+            inplace.assign(self, step, {"key": raw}, value)
 
     # -- showing and keeping
     def __repr__(self) -> str:

@@ -119,9 +119,7 @@ def _find_metas(order: list[Any], metas: dict[Any, Any]) -> None:
     for node in reversed(order):
         if type(node) is Leaf and node.meta is not None:
             metas[node] = node.meta[:2]
-        elif type(node) is Leaf:
-            continue
-        elif metas.get(node) is not None or type(node) is Output:
+        elif type(node) in (Leaf, Output) or metas.get(node) is not None:
             continue
         elif node.recipe.primitive.name == "matmul":
             one, two = _input_metas(node, None)

@@ -48,3 +48,32 @@ def test_devices_do_not_mix_and_unknown_ones_are_named():
         lg.ones(2, device="strict:1") + lg.ones(2, device="strict:2")
     with pytest.raises(RuntimeError, match="strict:7"):
         lg.ones(2, device="strict:7")
+
+
+SECOND = {
+    "forward over forward": lambda f: (
+        lambda x: lg.func.jvp(lambda x: lg.func.jvp(f, (x,), (lg.ones_like(x).detach(),))[1], (x,), (lg.ones_like(x),))[
+            1
+        ]
+    ),
+    "jacobian": lg.func.jacfwd,
+    "jacobian of jacobian": lambda f: lg.func.jacfwd(lg.func.jacfwd(f)),
+    "forward over reverse": lambda f: lg.func.jacfwd(lg.func.jacrev(f)),
+    "reverse over forward": lambda f: lg.func.jacrev(lg.func.jacfwd(f)),
+}
+
+
+@pytest.mark.parametrize("transform", SECOND)
+@pytest.mark.parametrize("name", ["elementwise", "reductions", "products", "matrices"])
+def test_transforms_nest(name, transform):
+    found = [
+        SECOND[transform](CALLS[name])(lg.tensor(X, dtype=lg.float64, device=where)).cpu().flatten().tolist()
+        for where in ("cpu", "strict:1")
+    ]
+    assert found[1] == pytest.approx(found[0], rel=1e-10, abs=1e-12)
+
+
+def test_only_layers_are_left_to_reflected_operators():
+    x = lg.ones(2, device="strict").array
+    with pytest.raises(TypeError, match="Expected Array"):
+        x + "text"

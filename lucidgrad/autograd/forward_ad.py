@@ -3,6 +3,7 @@
 `lucidgrad.func.jvp` does the same for a whole function.
 """
 
+import contextlib
 import threading
 from types import TracebackType
 from typing import NamedTuple
@@ -48,8 +49,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
     entered.pop().ended = True
 
 
-class dual_level:
-    """A context in which tensors may carry tangents.
+class dual_level(contextlib.ContextDecorator):
+    """A context in which tensors may carry tangents; also a decorator of functions that run in one.
 
     Examples
     --------

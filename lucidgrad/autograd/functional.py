@@ -1,8 +1,12 @@
 """Derivatives of functions with PyTorch's older signatures; `lucidgrad.func` has the composable forms."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from lucidgrad.core.dispatch import node_of
+from lucidgrad.core.modes import enable_grad, inference_mode
+from lucidgrad.core.plan import reach
 from lucidgrad.creation import ones_like
 from lucidgrad.func import jacobians, reverse
 from lucidgrad.func.forward import check_tangents, jvp as _push
@@ -19,6 +23,8 @@ def _tuple(value: Any, who: str) -> tuple[tuple[Tensor, ...], bool]:
     """The tensors, and whether there was a tuple."""
     several = isinstance(value, (tuple, list))
     items = tuple(value) if several else (value,)
+    if not items:
+        raise ValueError(f"{who}: given an empty {type(value).__name__}, expected at least one Tensor")
     for item in items:
         if not isinstance(item, Tensor):
             raise TypeError(f"{who}: given a {type(item).__name__}, expected a Tensor or a tuple of them")
@@ -46,19 +52,84 @@ def _direction(v: Any, likes: tuple[Tensor, ...], who: str) -> tuple[Tensor, ...
     return given
 
 
-def _outputs(func: Callable[..., Any], xs: tuple[Tensor, ...], who: str) -> tuple[tuple[Tensor, ...], bool]:
-    return _tuple(func(*xs), f"{who}: the function's result")
+def _tensors_of(func: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """The function, whose result is checked: a tensor or a tuple of them."""
+
+    @functools.wraps(func)
+    def checked(*xs: Tensor) -> Any:
+        y = func(*xs)
+        _tuple(y, f"{who}: the function's result")
+        return y
+
+    return checked
+
+
+def _number_of(func: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """The function, whose result is checked: one tensor with one element."""
+
+    @functools.wraps(func)
+    def checked(*xs: Tensor) -> Any:
+        y = func(*xs)
+        if not isinstance(y, Tensor):
+            error = RuntimeError if isinstance(y, (tuple, list)) else TypeError
+            raise error(f"{who}: the function returned a {type(y).__name__}, expected a tensor with one element")
+        if y.size != 1:
+            raise RuntimeError(f"{who}: the function returned a tensor of shape {y.shape}, expected one element")
+        return y
+
+    return checked
 
 
 def _released(items: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
     return items if create_graph else tuple(item.detach() for item in items)
 
 
-def _strictly(items: tuple[Tensor, ...], strict: bool, who: str) -> None:
-    if strict and not all(item.requires_grad for item in items):
-        raise RuntimeError(f"{who}: a result is independent of the inputs, which strict=True forbids")
+def _jacobian(
+    who: str, func: Callable[..., Any], count: int, strategy: str, chunk_size: int | None
+) -> Callable[..., Any]:
+    numbers = tuple(range(count))
+    if strategy == "forward-mode":
+        return jacobians.by_columns(who, func, numbers, False, "error", chunk_size)
+    return jacobians.by_rows(who, func, numbers, False, chunk_size)
 
 
+# -- strict=True -----------------------------------------------------------------------------------
+_FORBIDDEN = "which strict=True forbids"
+
+
+def _probe(func: Callable[..., Any], xs: tuple[Tensor, ...], who: str) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+    """Inputs of their own, and what the function makes of them."""
+    probes = reverse.Inputs(who, [x.detach() for x in xs], tuple(range(len(xs))))
+    y, _ = reverse.run(func, probes, {}, False, who)
+    return probes.fresh, tuple(y) if isinstance(y, (tuple, list)) else (y,)
+
+
+def _check_dependence(who: str, ends: Sequence[Tensor], starts: Sequence[Tensor], pairs: bool = False) -> None:
+    """Raise unless each output depends on something and each input is used (with ``pairs``: by each output)."""
+    for k, end in enumerate(ends):
+        if node_of(end) is None:
+            raise RuntimeError(f"{who}: output {k} is independent of the inputs, {_FORBIDDEN}")
+    for k, group in enumerate([[end] for end in ends] if pairs else [ends]):
+        reached, _, _ = reach([node_of(end) for end in group])
+        for i, start in enumerate(starts):
+            if node_of(start) not in reached:
+                what = f"output {k} is" if pairs else "the outputs are"
+                raise RuntimeError(f"{who}: {what} independent of input {i}, {_FORBIDDEN}")
+
+
+def _check_slopes(who: str, slopes: Sequence[Tensor | None]) -> None:
+    """Raise unless first derivatives can be differentiated again."""
+    for i, g in enumerate(slopes):
+        if g is None or node_of(g) is None:
+            raise RuntimeError(f"{who}: the derivative with respect to input {i} is a constant, {_FORBIDDEN}")
+
+
+def _slopes(ends: Sequence[Tensor], starts: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
+    with inference_mode(False):
+        return grad(ends, starts, [ones_like(end) for end in ends], create_graph=True, allow_unused=True)
+
+
+@enable_grad()
 def vjp(
     func: Callable[..., Any], inputs: Tensors, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
@@ -75,12 +146,16 @@ def vjp(
     chosen = reverse.Inputs("vjp", xs, tuple(range(len(xs))))
     y, _ = reverse.run(func, chosen, {}, False, "vjp")
     ys, many = _tuple(y, "vjp: the function's result")
-    _strictly(ys, strict, "vjp")
     weights = _direction(v, ys, "vjp")
+    if strict:
+        _check_dependence("vjp", ys, chosen.fresh)
     found = chosen.pull(ys, weights, create_graph)
+    if strict and create_graph:
+        _check_slopes("vjp", found)
     return _like(_released(ys, create_graph), many), _like(_released(found, create_graph), several)
 
 
+@enable_grad()
 def jvp(
     func: Callable[..., Any], inputs: Tensors, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
@@ -95,12 +170,19 @@ def jvp(
     """
     xs, _ = _inputs(inputs, create_graph)
     ts = _direction(v, xs, "jvp")
-    y, t = _push(func, xs, ts, strict=strict)
-    ys, many = _tuple(y, "jvp: the function's result")
+    func = _tensors_of(func, "jvp")
+    if strict:
+        probes, ends = _probe(func, xs, "jvp")
+        _check_dependence("jvp", ends, probes)
+        if create_graph:
+            _check_slopes("jvp", _slopes(ends, probes))
+    y, t = _push(func, xs, ts)
+    ys, many = _tuple(y, "jvp")
     moved, _ = _tuple(t, "jvp")
     return _like(_released(ys, create_graph), many), _like(_released(moved, create_graph), many)
 
 
+@enable_grad()
 def jacobian(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -123,16 +205,19 @@ def jacobian(
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError(f"jacobian: strategy is {strategy!r}, expected 'reverse-mode' or 'forward-mode'")
     xs, several = _inputs(inputs, create_graph)
+    func = _tensors_of(func, "jacobian")
     if strict:
-        probes = tuple(x.detach().requires_grad_() for x in xs)
-        _strictly(_outputs(func, probes, "jacobian")[0], strict, "jacobian")
-    make = jacobians.jacrev if strategy == "reverse-mode" else jacobians.jacfwd
-    found = make(func, tuple(range(len(xs))), chunk_size=chunk_size)(*xs)
+        probes, ends = _probe(func, xs, "jacobian")
+        _check_dependence("jacobian", ends, probes, pairs=True)
+        for end in ends if create_graph else ():
+            _check_slopes("jacobian", _slopes([end], probes))
+    found = _jacobian("jacobian", func, len(xs), strategy, chunk_size)(*xs)
     many = bool(found) and isinstance(found[0], tuple)  # several outputs: one row of blocks for each
     rows = tuple(_like(_released(row, create_graph), several) for row in (found if many else (found,)))
     return rows if many else rows[0]
 
 
+@enable_grad()
 def hessian(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -150,18 +235,26 @@ def hessian(
     >>> lg.autograd.functional.hessian(lambda x: (x**3).sum(), lg.tensor([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
+    if outer_jacobian_strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(
+            f"hessian: outer_jacobian_strategy is {outer_jacobian_strategy!r}, expected 'reverse-mode' or "
+            f"'forward-mode'"
+        )
     xs, several = _inputs(inputs, create_graph)
-    numbers = tuple(range(len(xs)))
+    func = _number_of(func, "hessian")
     if strict:
-        probes = tuple(x.detach().requires_grad_() for x in xs)
-        first = grad(_outputs(func, probes, "hessian")[0], probes, create_graph=True, materialize_grads=True)
-        _strictly(tuple(g for g in first if g is not None), strict, "hessian")
-    outer = jacobians.jacfwd if outer_jacobian_strategy == "forward-mode" else jacobians.jacrev
-    found = outer(reverse.grad(func, numbers), numbers, chunk_size=chunk_size)(*xs)
+        probes, ends = _probe(func, xs, "hessian")
+        _check_dependence("hessian", ends, probes)
+        slopes = _slopes(ends, probes)
+        _check_slopes("hessian", slopes)
+        _check_dependence("hessian: of the first derivatives", [g for g in slopes if g is not None], probes, pairs=True)
+    first = reverse.grad(func, tuple(range(len(xs))))
+    found = _jacobian("hessian", first, len(xs), outer_jacobian_strategy, chunk_size)(*xs)
     rows = tuple(_released(row, create_graph) for row in found)
     return rows if several else rows[0][0]
 
 
+@enable_grad()
 def hvp(
     func: Callable[..., Any], inputs: Tensors, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
@@ -178,8 +271,13 @@ def hvp(
     """
     xs, several = _inputs(inputs, create_graph)
     ts = _direction(v, xs, "hvp")
+    func = _number_of(func, "hvp")
+    if strict:
+        probes, ends = _probe(func, xs, "hvp")
+        _check_dependence("hvp", ends, probes)
+        _check_slopes("hvp", _slopes(ends, probes))
     both = reverse.value_and_grad(func, tuple(range(len(xs))))
-    (y, _), (_, moved) = _push(lambda *xs: both(*xs), xs, ts, strict=strict)
+    (y, _), (_, moved) = _push(both, xs, ts)
     return _like(_released((y,), create_graph), False), _like(_released(moved, create_graph), several)
 
 

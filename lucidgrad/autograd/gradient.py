@@ -250,8 +250,8 @@ def _lone_root(end: Any) -> list[tuple[Any, Any]] | None:
         return None
     if isinstance(array, Layer):
         return [(node, box(run("ones_like", array)))]
-    where = device.by_array[type(array)].device_of(array)
-    return [(node, box(device.backend_named(where).full((), 1, array.dtype, where)))]
+    home = device.by_array[type(array)]
+    return [(node, box(home.full((), 1, array.dtype, home.device_of(array))))]
 
 
 class _Level:

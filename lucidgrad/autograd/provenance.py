@@ -127,6 +127,9 @@ class Note:
 #: Reasons of tensors that are off the tape, by id, with a weak reference that takes the entry away.
 _off: dict[int, tuple[Any, tuple[Reason, ...]]] = {}
 
+#: Tensors that share the memory of another one by `detach`, by id: weak references to both.
+_memory: dict[int, tuple[Any, Any]] = {}
+
 #: The latest values that were read into host memory, where no tape follows.
 _read: deque[Reason] = deque(maxlen=_MOST)
 
@@ -176,14 +179,16 @@ def _note(node: Any) -> None:
 def _told(op: Any, inputs: tuple[Any, ...], made: Any) -> None:
     inherited = [reason for x in inputs if isinstance(x, Box) for reason in _carried(x)]
     results = made if type(made) is tuple else (made,)
-    off = [y for y in results if isinstance(y, Box) and (y._node is None or op == "detach_")]
+    off = [y for y in results if isinstance(y, Box) and (y._node is None or type(y._node) is Leaf or op == "detach_")]
     for node in {y._node if isinstance(y, Box) else y for y in results} if inherited and op != "host" else ():
         noted = note_of(getattr(node, "fork", node))
         if noted is not None:
             noted.fed = tuple(dict.fromkeys((*noted.fed, *inherited)))[-_MOST:]
-    if not off and op != "host":
+    shared = _sharing(made) if inputs and made is inputs[0] and not isinstance(op, str) else []
+    if not off and not shared and op != "host":
         return
-    sources = tuple(_skeleton(x._node) for x in inputs if isinstance(x, Box) and x._node is not None)
+    told = [x for x in inputs if isinstance(x, Box) and x._node is not None]
+    sources = tuple(_skeleton(x._node) for x in told if op == "detach_" or not any(x is y for y in results))
     if op == "host":
         _read.extend([Reason("host", op, here(), sources)] if sources else [r for r in inherited if r.constant is None])
         return
@@ -192,6 +197,30 @@ def _told(op: Any, inputs: tuple[Any, ...], made: Any) -> None:
         own = [Reason(_cause(op, y), name, here(), sources)] if sources else []
         if own or inherited:
             _keep_reasons(y, [*inherited, *own])
+    for y, detached in shared:
+        cause = "detach" if detached and state.recording else _cause(op, y)
+        own = [Reason(cause, "detach" if cause == "detach" else name, here(), sources)] if sources else []
+        own += [reason for x in inputs[1:] if isinstance(x, Box) for reason in _carried(x)]
+        if own:
+            _keep_reasons(y, [*reasons_of(y), *own])
+    if op == "detach":
+        key = id(made)
+        _memory[key] = weakref.ref(made, lambda _: _memory.pop(key, None)), weakref.ref(inputs[0])
+
+
+def _sharing(written: Any) -> list[tuple[Any, bool]]:
+    """What changes with a tensor that was written, and is off the tape: its base, and what they were detached from."""
+    found, at, detached, seen = [], written, False, set[int]()
+    while isinstance(at, Box) and id(at) not in seen:
+        seen.add(id(at))
+        if at is not written and (at._node is None or type(at._node) is Leaf):
+            found.append((at, detached))
+        if at._alias is not None and at._alias is not INFERENCE:
+            at = at._alias.base
+        else:
+            known = _memory.get(id(at))
+            at, detached = (known[1](), True) if known is not None and known[0]() is at else (None, detached)
+    return found
 
 
 def _carried(x: Any) -> tuple[Reason, ...]:

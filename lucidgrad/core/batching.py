@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import dispatch
+from . import device, dispatch
 from .levels import Layer, LayerBackend, Level, check_alive, filled, namespace, newer, run, structural
 from .modes import state
 from .primitive import ELEMENTWISE, LINEAR, MATRIX, Primitive, primitive, registry
@@ -47,13 +47,9 @@ class Batched(Layer):
     def map(self, function: Callable[[Any], Any]) -> "Batched":
         return Batched(function(self.value), self.level, self.outside)
 
-    @property
-    def strides(self) -> Any:
-        inner = super().strides
-        return None if inner is None else inner[1:]
-
-    def split(self, value: Any) -> tuple[Any, ...]:
-        return (namespace.leave_level(value, level=self.level, size=self.spread),)
+    def write(self, value: Any) -> None:
+        below = namespace.leave_level(value, level=self.level, size=self.spread)
+        device.by_array[type(self.value)].write(self.value, ..., below)
 
     def filled(self, value: Any, make: Callable[..., Any]) -> "Batched":
         return Batched(filled(self.value, value, make), self.level)

@@ -8,6 +8,7 @@ seed, and the tape differentiates it.
 
 import functools
 import operator
+import weakref
 from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
@@ -30,9 +31,14 @@ class Dual(Layer):
     second that of the value. (The pairing of ``(a, b)`` with ``(p, t)`` is the dual part of their product,
     ``a·t + b·p``, so rules need not know.) Rules are linear in their cotangent, so what is computed from such a one
     is such a one.
+
+    Values are written in their memory. Tangents are not, for they may lie elsewhere, have other levels, or belong to
+    several values: a write replaces them, in the dual number and in all that are views of the same memory.
     """
 
-    __slots__ = ("primal", "tangent")
+    __slots__ = ("__weakref__", "primal", "source", "tangent", "views")
+    source: tuple["Dual", Primitive, dict[str, Any]]  # if it is a view: of what, and the step from there
+    views: set["weakref.ref[Dual]"]  # if there are views of it
 
     def __init__(self, primal: Any, tangent: Any, level: Level, outside: bool = False) -> None:
         self.primal, self.tangent = primal, tangent
@@ -56,12 +62,31 @@ class Dual(Layer):
         tangent = None if self.tangent is None else function(self.tangent)
         return Dual(function(self.primal), tangent, self.level, self.outside)
 
-    @property
-    def whole(self) -> bool:
-        return self.tangent is not None
+    def write(self, value: Any) -> None:
+        primal, tangent = (_part_of(value, self.level, name) for name in ("primal_part", "tangent_part"))
+        device.by_array[type(self.primal)].write(self.primal, ..., primal)
+        if self.tangent is None and getattr(value, "tangent", None) is None:
+            return
+        whole, tangent = self, tangent if tangent.dtype == self.dtype else run("astype", tangent, dtype=self.dtype)
+        while hasattr(whole, "source"):
+            whole, step, keywords = whole.source
+            old = _part_of(whole, whole.level, "tangent_part")
+            backend, made = device.by_array[type(old)], device.by_array[type(old)].copy(old)
+            part = run(step.name, made, **keywords)
+            fits = type(part) is type(made) and {*getattr(tangent, "held", ())} <= {*getattr(part, "held", ())}
+            if fits and backend.storage(part) is backend.storage(made):  # the short way: write into a copy
+                backend.write(part, ..., tangent)
+            else:
+                made = run("overwrite", old, tangent, steps=((step, keywords, meta_of(whole.primal)),))
+            tangent = made
+        whole._move(tangent)
 
-    def split(self, value: Any) -> tuple[Any, ...]:
-        return tuple(_part_of(value, self.level, name) for name in ("primal_part", "tangent_part"))
+    def _move(self, tangent: Any) -> None:
+        """Take a tangent, and pass it on to the views."""
+        self.tangent = tangent
+        for view in [known() for known in tuple(getattr(self, "views", ()))]:
+            if view is not None:
+                view._move(run(view.source[1].name, tangent, **view.source[2]))
 
     def filled(self, value: Any, make: Callable[..., Any]) -> "Dual":
         tangent = None if self.tangent is None else filled(self.tangent, 0, make)
@@ -105,7 +130,7 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         return tuple(Dual(a, b, level, outside) if a.dtype in floats else a for a, b in zip(y, t, strict=True))
 
     if primitive.outputs or primitive.variadic or len(primitive.arrays) > 2:
-        return run_dual
+        return functools.partial(primitive.program, namespace) if primitive.view else run_dual  # views one by one
     casts = "dtype" in primitive.keywords  # maybe to integers, which are constants
 
     @functools.cache
@@ -160,7 +185,18 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         t = push(xp, y, (x, z), (t, u), **keywords) if keywords else push(xp, y, (x, z), (t, u))
         return Dual(y, t, level, outside)
 
-    return run_one if len(primitive.arrays) == 1 else run_two
+    def run_view(a: Dual, **keywords: Any) -> Any:
+        y = run_one(a, **keywords)
+        if type(y) is Dual and type(y.primal) is type(a.primal):
+            storage = device.by_array[type(a.primal)].storage
+            if storage(y.primal) is storage(a.primal):
+                y.source = a, primitive, keywords
+                if not hasattr(a, "views"):
+                    a.views = set()
+                a.views.add(weakref.ref(y, a.views.discard))
+        return y
+
+    return run_view if primitive.view else run_one if len(primitive.arrays) == 1 else run_two
 
 
 def _tangent(primitive: Primitive, y: Any, xs: Sequence[Any], ts: Sequence[Any], keywords: dict[str, Any]) -> Any:

@@ -174,9 +174,9 @@ class Walk:
 
     def _loop(self) -> None:
         plan, pending = self.plan, self.pending
-        needed, wanted, take = plan.needed, plan.wanted or frozenset(), pending.pop
+        needed, take = plan.needed, pending.pop
         create_graph, free = self.create_graph, not self.retain_graph
-        special = wanted.intersection(plan.order) if not self.uses and not state.observers else set(plan.order)
+        special = plan.inner if not self.uses and not state.observers else set(plan.order)
         add = self._add if not device.places else self.send
         array_type: Any = None
         xp: Any = tape_namespace

@@ -13,7 +13,8 @@ from typing import Any
 from . import device, dtype as dtypes
 from .batching import through_program
 from .box import INFERENCE, Alias, Box
-from .dispatch import compute, history, meet, node_of, record, unwrap
+from .dispatch import complexes, compute, history, meet, node_of, record, unwrap
+from .levels import shell
 from .modes import state, unusual
 from .primitive import LINEAR, Meta, Primitive, primitive
 from .tape import GraphNode, Leaf, storage, touch
@@ -46,16 +47,34 @@ def _seen(xp: Any, part: Any, winners: Any) -> Any:
     return part if winners is None else xp.where(winners, part, xp.zeros_like(part))
 
 
-@primitive(
-    LINEAR,
-    vjp=(
-        lambda xp, g, *, steps: xp.where(_region(xp, g, steps), xp.zeros_like(g), g),
-        lambda xp, g, *, steps, winners: _seen(xp, forth(xp, g, steps), winners),
-    ),
-    batch=through_program("overwrite"),
-)
+def _halved(steps: Sequence[Any]) -> tuple[int, str | None]:
+    """Which step leads to the real or the imaginary part, if one does: the other part stays as it is."""
+    for i, (step, _, meta) in enumerate(steps):
+        if step.name in ("real", "imag") and meta.dtype in complexes:
+            return i, step.name
+    return 0, None
+
+
+def _others(xp: Any, g: Any, *, steps: Any) -> Any:
+    if _halved(steps)[1]:
+        return xp.overwrite(g, xp.zeros_like(forth(xp, g, steps)), steps=steps)
+    return xp.where(_region(xp, g, steps), xp.zeros_like(g), g)
+
+
+def _written(xp: Any, g: Any, *, steps: Any, winners: Any) -> Any:
+    part = _seen(xp, forth(xp, g, steps), winners)
+    return -part if _halved(steps)[1] == "imag" else part  # rules don't conjugate
+
+
+@primitive(LINEAR, vjp=(_others, _written), batch=through_program("overwrite"))
 def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any, winners: Any = None) -> Any:
     """A copy of x in which the part that ``steps`` lead to has the values v."""
+    at, half = _halved(steps)
+    if half:
+        whole = forth(xp, x, steps[:at])
+        halves = {name: getattr(xp, name)(whole) for name in ("real", "imag")}
+        halves[half] = xp.overwrite(halves[half], v, steps=steps[at + 1 :])
+        v, steps = xp.astype(halves["real"], dtype=x.dtype) + halves["imag"] * 1j, steps[:at]
     part = forth(xp, x, steps)
     v = _seen(xp, xp.astype(xp.broadcast_to(v, shape=part.shape), dtype=x.dtype), winners)
     return xp.where(_region(xp, x, steps), back(xp, v, steps), x)
@@ -116,14 +135,14 @@ def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: d
             )
     arrays, nodes = [array for array, _ in pairs], [node for _, node in pairs]
     wanted = tuple(i for i in step.differentiable if i < len(nodes) and nodes[i] is not None)
-    kept = list(arrays)
+    kept, before = list(map(shell, arrays)), shell(_base(x).array)
     for kind, i in step.recipe(wanted).items if wanted else ():
         if kind == "x" and type(arrays[i]) is type(x.array) and storage(arrays[i]) is storage(x.array):
             kept[i] = device.by_array[type(x.array)].copy(arrays[i])  # the rule wants the value from before
     y = compute(step, arrays, keywords)
     with _Undo(x) if state.keeping is not None else nullcontext():
         _write(step.name, x.array, y)
-        _rebase(x, record(step, x.array, kept, nodes, wanted, keywords) if wanted else None)
+        _rebase(x, record(step, x.array, kept, nodes, wanted, keywords) if wanted else None, before)
     _tell(step, (x, *others), x)
     return x
 
@@ -138,8 +157,7 @@ class _Undo:
 
     def __init__(self, x: Any) -> None:
         self.x, self.values = x, device.by_array[type(x.array)].copy(x.array)
-        base = x if x._alias is None or x._alias is INFERENCE else x._alias.base
-        self.nodes = [(tensor, tensor._node) for tensor in (x, base)]
+        self.nodes = [(tensor, tensor._node) for tensor in (x, _base(x))]
 
     def __enter__(self) -> None:
         pass
@@ -169,8 +187,8 @@ def _write(name: str, old: Any, new: Any) -> None:
 
 def check_levels(name: str, old: Any, new: Any) -> None:
     """Raise if a value has levels that the memory it is to go to does not have."""
-    own = getattr(old, "levels", ())
-    for level, size in getattr(new, "levels", ()):
+    own = getattr(old, "held", ())
+    for level, size in getattr(new, "held", ()):
         if (level, size) not in own:
             what = "has a tangent there" if size is None else f"differs between the {size} examples"
             raise RuntimeError(
@@ -180,10 +198,14 @@ def check_levels(name: str, old: Any, new: Any) -> None:
             )
 
 
+def _base(x: Any) -> Any:
+    """What x is a view of; x itself if it is none."""
+    return x if x._alias is None or x._alias is INFERENCE else x._alias.base
+
+
 def _has_history(x: Any) -> bool:
     """Whether x, or what it is a view of, is part of a graph."""
-    shared = x._alias is not None and x._alias is not INFERENCE and x._alias.base._node is not None
-    return shared or node_of(x) is not None
+    return _base(x)._node is not None or node_of(x) is not None
 
 
 @functools.cache
@@ -213,6 +235,7 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
         if type(array) not in device.by_array:
             array = backend.full((), array, backend.dtype_of(x.array), meta.device)
         more = {"steps": ((key_step, keywords, meta),), "winners": _winners(key_step, keywords, meta)}
+        before = shell(x.array), shell(_base(x).array)
     with _Undo(x) if recording and state.keeping is not None else nullcontext():
         if backend.rank:  # a key speaks of one example
             backend.write(x.array, ..., compute(over, [x.array, array], more))
@@ -221,7 +244,7 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
         touch(x.array)
         if recording:
             wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
-            _rebase(x, record(over, x.array, [x.array, array], [old, node], wanted, more))
+            _rebase(x, record(over, x.array, [before[0], array], [old, node], wanted, more), before[1])
     _tell(over, (x, value), x)
 
 
@@ -241,8 +264,11 @@ def _winners(step: Primitive, keywords: dict[str, Any], meta: Meta) -> Any:
     return find(places, **keywords) == order
 
 
-def _rebase(x: Any, made: GraphNode | None) -> None:
-    """Give x the history of what was written into it, and its base the history of having been overwritten."""
+def _rebase(x: Any, made: GraphNode | None, before: Any = None) -> None:
+    """Give x the history of what was written into it, and its base the history of having been overwritten.
+
+    ``before`` has the levels that the base had before.
+    """
     alias: Alias | None = x._alias
     if alias is None:
         _move_retain(x._node, made)
@@ -257,11 +283,8 @@ def _rebase(x: Any, made: GraphNode | None) -> None:
     old = base._node
     wanted = tuple(i for i, n in enumerate((old, made)) if n is not None)
     over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
-    base._node = (
-        record(over, base.array, [base.array, x.array], [old, made], wanted, {"steps": tuple(steps), "winners": None})
-        if wanted
-        else None
-    )
+    arrays, more = [base.array if before is None else before, x.array], {"steps": tuple(steps), "winners": None}
+    base._node = record(over, base.array, arrays, [old, made], wanted, more) if wanted else None
     history(x)
 
 

@@ -88,26 +88,26 @@ class Layer:
         return (own, *sorted(below, reverse=True)) if below else (own,)
 
     @property
-    def whole(self) -> bool:
-        """Whether all the parts that there can be are there."""
-        return True
-
-    @property
-    def strides(self) -> Any:
-        """How an example lies in memory, where the library tells."""
-        return getattr(self.front, "strides", None)
+    def held(self) -> tuple[tuple[int, int | None], ...]:
+        """The pairs of the memory that it shows: without those that only tangents have."""
+        return ((self.level, self.spread), *getattr(self.front, "held", ()))
 
     def map(self, function: Callable[[Any], Any]) -> Any:
         """The same layer around what a function makes of its parts."""
         raise AssertionError  # every layer has one
 
-    def split(self, value: Any) -> tuple[Any, ...]:
-        """The parts that a value has at this level."""
-        raise AssertionError  # every layer has one
+    def write(self, value: Any) -> None:
+        """Take the values of another array, in the memory that there is."""
+        raise AssertionError  # every layer can
 
     def filled(self, value: Any, make: Callable[[tuple[int, ...], Any], Any]) -> Any:
         """A layer of the same kind with one value; ``make(shape, value)`` makes arrays."""
         raise AssertionError  # every layer has one
+
+
+def shell(array: Any) -> Any:
+    """The same levels around the same memory, for whoever wants to know of them after a write."""
+    return array.map(shell) if isinstance(array, Layer) else array
 
 
 def filled(like: Any, value: Any, make: Callable[[tuple[int, ...], Any], Any]) -> Any:
@@ -147,17 +147,17 @@ def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     return method
 
 
-_BINARY = {
+BINARY = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow", "mod": "remainder",
     "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "matmul": "matmul",
 }  # fmt: skip
-_COMPARE = {
+COMPARE = {
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
 }  # fmt: skip
-for _symbol, _name in _BINARY.items():
+for _symbol, _name in BINARY.items():
     setattr(Layer, f"__{_symbol}__", _operator(_name, reflected=False))
     setattr(Layer, f"__r{_symbol}__", _operator(_name, reflected=True))
-for _symbol, _name in _COMPARE.items():
+for _symbol, _name in COMPARE.items():
     setattr(Layer, f"__{_symbol}__", _operator(_name, reflected=False))
 setattr(Layer, "__neg__", lambda self: run("negative", self))  # noqa: B010
 setattr(Layer, "__invert__", lambda self: run("bitwise_invert", self))  # noqa: B010
@@ -193,7 +193,7 @@ class LayerBackend:
 
     rank = 1
     xp = namespace
-    unwritable = "inside a transform it has no tangent, or one that lies elsewhere; use the out-of-place form"
+    unwritable = "an expanded view, or a read-only array; clone it first, or use the out-of-place form"
 
     def __init__(self, name: str, layer: type[Layer], interpreter: Callable[..., Any]) -> None:
         self.name, self.array_types, self._interpreter = name, (layer,), interpreter
@@ -238,13 +238,10 @@ class LayerBackend:
         return array.map(lambda part: device.by_array[type(part)].copy(part))
 
     def write(self, target: Layer, key: Any, value: Any) -> None:
-        for part, new in zip(target.parts, target.split(value), strict=True):
-            device.by_array[type(part)].write(part, key, new)
+        target.write(value)  # as a whole: a key speaks of one example
 
     def writable(self, array: Layer) -> bool:
-        parts = array.parts
-        alike = len({getattr(part, "strides", None) for part in parts}) == 1  # views of them share memory alike
-        return alike and array.whole and all(device.by_array[type(part)].writable(part) for part in parts)
+        return self._inner(array).writable(array.front)
 
     def owns(self, array: Layer) -> bool:
         return False

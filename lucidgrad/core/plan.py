@@ -17,10 +17,10 @@ class Plan:
     """Which nodes a walk visits, youngest first: all that the roots reach, or those on the way to ``wanted``.
 
     Plain leaves are not among them: a cotangent that is sent to one has arrived. ``needed`` are the nodes that lead to
-    a wanted one (None: all do), ``idle`` the wanted ones in the order whose rules need not run.
+    a wanted one (None: all do), ``inner`` the wanted ones that are no leaves, ``idle`` those whose rules need not run.
     """
 
-    __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "wanted")
+    __slots__ = ("_dead", "_leaves", "idle", "inner", "needed", "order", "reached", "wanted")
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
         self.reached, self._dead, leaves = reach(roots)
@@ -30,13 +30,15 @@ class Plan:
         self.order = sorted(visited, key=_age)
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
+        self.inner: set[Any] | frozenset[Any] = _NONE
         self.idle: set[Any] | frozenset[Any] = _NONE
         if wanted is not None:
             self.wanted = set(wanted)
+            self.inner = self.wanted.difference(leaves)
             if not self.wanted.issuperset(leaves):  # or else everything leads to a wanted leaf
                 self.needed = _between(self.order, self.wanted)
                 self.order = list(filter(self.needed.__contains__, self.order))
-                self.idle = {n for n in self.wanted.intersection(self.order) if self.needed.isdisjoint(n.inputs)}
+                self.idle = {node for node in self.inner if self.needed.isdisjoint(node.inputs)}
 
     def runs(self, node: Any) -> bool:
         """Whether the rules of a node run."""

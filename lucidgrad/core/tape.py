@@ -205,7 +205,7 @@ class Node(GraphNode):
         return tuple(self.origin if i == index else None for i in range(len(self.recipe.primitive.arrays)))
 
     def name(self) -> str:
-        return "".join(word.capitalize() for word in self.recipe.primitive.name.split("_")) + "Backward"
+        return "".join(word[:1].upper() + word[1:] for word in self.recipe.primitive.name.split("_")) + "Backward"
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -256,7 +256,7 @@ class Output(GraphNode):
 class Leaf(GraphNode):
     """Where a gradient ends. It knows its tensor weakly: the tensor owns the gradient, the graph must not."""
 
-    __slots__ = ("__weakref__", "age", "extras", "meta", "tensor")
+    __slots__ = ("__weakref__", "age", "extras", "tensor")
 
     origin = ()
     saved = ()
@@ -266,10 +266,15 @@ class Leaf(GraphNode):
         self.age = next(ages)
         self.extras = None
         self.tensor = weakref.ref(tensor)
-        self.meta = meta_of(tensor.array)
 
     def name(self) -> str:
         return "AccumulateGrad"
+
+    @property
+    def meta(self) -> Meta | None:
+        """Shape, dtype and device of the tensor; None if it is gone."""
+        tensor = self.tensor()
+        return None if tensor is None else meta_of(tensor.array)
 
     @property
     def variable(self) -> Any:

@@ -1,5 +1,6 @@
 """Forward mode as functions of functions: `jvp` and `linearize`."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -7,25 +8,34 @@ from lucidgrad.autograd import grad
 from lucidgrad.core.dispatch import bound, box, floats, node_of, settle
 from lucidgrad.core.dual import Dual, make_dual, primal_part, tangent_part
 from lucidgrad.core.levels import Level
-from lucidgrad.core.modes import enable_grad, state, unusual
+from lucidgrad.core.modes import inference_mode, state, unusual
 from lucidgrad.creation import zeros_like
 from lucidgrad.tensor import Tensor
 
 from . import trees
-from .reverse import vjp
+from .reverse import Inputs, check_outputs, hold_constant, run
+
+_array_of = operator.attrgetter("array")
 
 
 def _check(who: str, primals: Any, tangents: Any) -> tuple[list[Any], list[Any], Any]:
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise TypeError(f"{who}: primals and tangents are tuples with one entry per argument, e.g. (x,)")
     xs, shape = trees.flatten(primals)
-    ts, their_shape = trees.flatten(tangents)
-    if shape != their_shape:
-        raise ValueError(f"{who}: the primals have the structure {shape}, the tangents {their_shape}")
     if not xs:
         raise ValueError(f"{who}: expected at least one primal")
+    return xs, _tangents(who, xs, shape, tangents), shape
+
+
+def _tangents(who: str, xs: Sequence[Any], shape: trees.Shape, given: Any) -> list[Any]:
+    """The leaves of the given tangents in the order of the primals."""
+    ts = trees.leaves_like(shape, given)
+    if ts is None:
+        raise ValueError(
+            f"{who}: the primals have the structure {shape}, the tangents {trees.flatten(given)[1]}; expected the same"
+        )
     check_tangents(f"{who}: tangent {{}}", xs, ts)
-    return xs, ts, shape
+    return ts
 
 
 def check_tangents(who: str, xs: Sequence[Any], ts: Sequence[Any]) -> None:
@@ -90,14 +100,15 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
                 raise TypeError(f"jvp: with has_aux the function returns (output, aux), not {type(result).__name__}")
             result, aux = result
         outs, outer = trees.flatten(result)
-        for y in outs:
-            if not isinstance(y, Tensor):
-                raise TypeError(f"jvp: the function returned a {type(y).__name__}, expected tensors only")
+        check_outputs("jvp", outs)
         pairs = [take_apart(y, level) for y in outs]
         if strict and any(tangent is None for _, tangent in pairs):
             raise RuntimeError("jvp: an output does not depend on the inputs, and strict=True")
         values = [value for value, _ in pairs]
         moves = [zeros_like(value) if tangent is None else tangent for value, tangent in pairs]
+        given = set(map(id, map(_array_of, ts)))
+        if not given.isdisjoint(map(id, map(_array_of, moves))):  # who writes into the result means not the tangents
+            moves = [t.clone() if id(t.array) in given else t for t in moves]
         if has_aux:
             aux = trees.map(lambda a: take_apart(a, level)[0] if isinstance(a, Tensor) else a, aux)
     found = trees.unflatten(outer, values), trees.unflatten(outer, moves)
@@ -137,26 +148,32 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> df(lg.tensor([1.0, 1.0])).tolist()
     [2.0, 6.0]
     """
+    if not primals:
+        raise ValueError("linearize: expected at least one primal")
     xs, shape = trees.flatten(primals)
-    with enable_grad():
-        value, pull = vjp(func, *primals)
-        outs, outer = trees.flatten(value)
-        seeds = [zeros_like(y).requires_grad_() for y in outs]
-        found, _ = trees.flatten(pull(trees.unflatten(outer, seeds), create_graph=True))  # linear in the seeds
+    inputs = Inputs("linearize", primals, tuple(range(len(primals))))
+    y, _ = run(func, inputs, {}, False, "linearize")
+    outs, outer = trees.flatten(y)
+    check_outputs("linearize", outs)
+    differentiable = inputs.reach_outside(outs)
+    with inference_mode(False):  # which records: what is pulled back is linear in the seeds
+        ends = [out for out in outs if node_of(out) is not None]
+        seeds = [zeros_like(out).requires_grad_() for out in ends]
+        found = grad(ends, inputs.fresh, seeds, create_graph=True, allow_unused=True) if ends and xs else ()
+    zeros = [None if node_of(out) is not None else zeros_like(out) for out in outs]
 
     def push(*tangents: Any) -> Any:
-        ts, their_shape = trees.flatten(tangents)
-        if their_shape != shape:
-            raise ValueError(f"linearize: the primals have the structure {shape}, the tangents {their_shape}")
-        check_tangents("linearize: tangent {}", xs, ts)
-        ends = [(g, t) for g, t in zip(found, ts, strict=True) if g.requires_grad]
-        if not ends:
-            return trees.unflatten(outer, [zeros_like(y) for y in outs])
-        gs, weights = zip(*ends, strict=True)
-        moves = grad(
-            gs, seeds, [t.conj() if t.is_complex() else t for t in weights], retain_graph=True,
-            create_graph=state.recording and any(t.requires_grad for t in weights), materialize_grads=True,
-        )  # fmt: skip
-        return trees.unflatten(outer, [m.conj() if m is not None and m.is_complex() else m for m in moves])
+        ts = _tangents("linearize", xs, shape, tangents)
+        used = [(g, t) for g, t in zip(found, ts) if g is not None]
+        if used:  # J^T is pulled back in its turn, which gives J
+            gs, weights = zip(*used, strict=True)
+            ways = state.recording and (differentiable or any(node_of(t) is not None for t in weights))
+            if ways:
+                hold_constant([*inputs.fresh, *seeds])
+            pulled = grad(gs, seeds, weights, retain_graph=True, create_graph=ways, materialize_grads=True)
+            moves = iter(pulled)
+        else:
+            moves = iter([zeros_like(out) for out in ends])
+        return trees.unflatten(outer, [next(moves) if zero is None else zero for zero in zeros])
 
-    return value, push
+    return inputs.release(y, differentiable), push

@@ -4,16 +4,17 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core.dispatch import node_of
+from lucidgrad.core.dispatch import complexes, floats, node_of
 from lucidgrad.creation import eye, zeros, zeros_like
 from lucidgrad.ops.joining import concat
 from lucidgrad.ops.shape import moveaxis, reshape
+from lucidgrad.random import recall, remember
 from lucidgrad.tensor import Tensor
 
 from . import trees
 from .forward import jvp
-from .reverse import Inputs, released, run
-from .vectorising import vmap
+from .reverse import Inputs, check_outputs, chosen_numbers, run
+from .vectorising import check_chunk_size, check_randomness, vmap
 
 
 def _basis(x: Tensor, start: int, stop: int) -> Tensor:
@@ -39,7 +40,8 @@ def jacrev(
     Parameters
     ----------
     func
-        A function of trees of tensors that returns a tree of tensors.
+        A function of trees of tensors that returns a tree of tensors. The chosen arguments and the results are real:
+        for complex ones it raises, since no complex matrix tells the derivative of a function that is not holomorphic.
     argnums
         Which argument to differentiate with respect to; a tuple for several.
     has_aux
@@ -59,43 +61,55 @@ def jacrev(
     >>> lg.func.jacrev(lambda x: x**2)(lg.tensor([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    _check_chunk("jacrev", chunk_size)
+    return by_rows("jacrev", func, argnums, has_aux, chunk_size)
+
+
+def by_rows(
+    who: str, func: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, chunk_size: int | None
+) -> Callable[..., Any]:
+    """What `jacrev` gives; ``who`` is the name that errors have."""
+    check_chunk_size(who, chunk_size)
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        inputs = Inputs("jacrev", args, argnums)
-        y, aux = run(func, inputs, kwargs, has_aux, "jacrev")
+        inputs = Inputs(who, args, argnums)
+        _check_real(who, "the function was given", inputs.fresh)
+        y, aux = run(func, inputs, kwargs, has_aux, who)
         outs, outer = trees.flatten(y)
-        for out in outs:
-            if not isinstance(out, Tensor):
-                raise TypeError(f"jacrev: the function returned a {type(out).__name__}, expected tensors only")
+        check_outputs(who, outs)
+        _check_real(who, "the function returned", outs)
         differentiable = inputs.reach_outside(outs)
         blocks = [_rows(inputs, out, differentiable, chunk_size) for out in outs]
         found = trees.unflatten(outer, blocks)
-        return (found, released(aux, differentiable)) if has_aux else found
+        return (found, inputs.release(aux)) if has_aux else found
 
     return jacobian
 
 
 def _rows(inputs: Inputs, out: Tensor, differentiable: bool, chunk_size: int | None) -> Any:
     """The Jacobian of one output tensor, in the structure of the arguments."""
-    if node_of(out) is None or not out.size:
-        return trees.unflatten(
-            inputs.shape, [zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device) for x in inputs.fresh]
-        )
+    if node_of(out) is None or not out.size or not inputs.fresh:
+        return trees.unflatten(inputs.shape, [_no_rows(out, x) for x in inputs.fresh])
     if out.size == 1:  # one row needs no batch
         pulled, _ = trees.flatten(inputs.pull([out], [None], differentiable, retain_graph=True))
         shaped = [reshape(g, (*out.shape, *x.shape)) for g, x in zip(pulled, inputs.fresh, strict=True)]
         return trees.unflatten(inputs.shape, shaped)
     pieces = [
-        trees.flatten(
-            inputs.pull([out], [_basis(out, start, stop)], differentiable, is_grads_batched=True, retain_graph=True)
-        )[0]
+        inputs.pull_rows(out, _basis(out, start, stop), differentiable)
         for start, stop in _chunks(int(out.size), chunk_size)
     ]
-    columns = [column[0] if len(column) == 1 else concat(list(column), axis=0) for column in zip(*pieces, strict=True)]
-    shaped = [reshape(g, (*out.shape, *x.shape)) for g, x in zip(columns, inputs.fresh, strict=True)]
+    shaped = [
+        _no_rows(out, x)
+        if column[0] is None
+        else reshape(column[0] if len(column) == 1 else concat(list(column), axis=0), (*out.shape, *x.shape))
+        for column, x in zip(zip(*pieces, strict=True), inputs.fresh, strict=True)
+    ]
     return trees.unflatten(inputs.shape, shaped)
+
+
+def _no_rows(out: Tensor, x: Tensor) -> Tensor:
+    """The Jacobian of an output that does not depend on x."""
+    return zeros((*out.shape, *x.shape), dtype=x.dtype, device=x.device)
 
 
 def jacfwd(
@@ -108,7 +122,7 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """A function that gives the Jacobian of ``func``, by forward mode: good for few inputs.
 
-    Parameters and results are those of `jacrev`; ``randomness`` is that of `vmap`.
+    Parameters and results are those of `jacrev`, which are real; ``randomness`` is that of `vmap`.
 
     Examples
     --------
@@ -116,19 +130,34 @@ def jacfwd(
     >>> lg.func.jacfwd(lambda x: x**2)(lg.tensor([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
-    _check_chunk("jacfwd", chunk_size)
+    return by_columns("jacfwd", func, argnums, has_aux, randomness, chunk_size)
+
+
+def by_columns(
+    who: str,
+    func: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    randomness: str,
+    chunk_size: int | None,
+) -> Callable[..., Any]:
+    """What `jacfwd` gives; ``who`` is the name that errors have."""
+    check_randomness(who, randomness)
+    check_chunk_size(who, chunk_size)
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        for n in numbers:
-            if not -len(args) <= n < len(args):
-                raise ValueError(f"jacfwd: argnums has {n}, the function was given {len(args)} arguments")
+        numbers = chosen_numbers(who, argnums, len(args))
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in numbers)
         xs, shape = trees.flatten(chosen)
         for x in xs:
             if not isinstance(x, Tensor):
-                raise TypeError(f"jacfwd: an argument has a leaf of type {type(x).__name__}, expected tensors only")
+                raise TypeError(f"{who}: an argument has a leaf of type {type(x).__name__}, expected tensors only")
+            if x.array.dtype not in floats:
+                raise TypeError(f"{who}: an argument has dtype {x.dtype}, expected floating-point numbers")
+        if not xs:
+            raise ValueError(f"{who}: the chosen arguments hold no tensor, expected at least one")
+        _check_real(who, "the function was given", xs)
 
         def of_chosen(*leaves: Tensor) -> Any:
             replaced = trees.unflatten(shape, leaves)
@@ -143,12 +172,16 @@ def jacfwd(
             def along(t: Tensor) -> Any:
                 ts = tuple(t if k == i else still[k] for k in range(len(xs)))
                 y, moved, *aux = jvp(of_chosen, tuple(xs), ts, has_aux=has_aux)
+                _check_real(who, "the function returned", trees.flatten(y)[0])
                 return (moved, y, aux[0]) if has_aux else (moved, y)
 
             return along
 
         blocks, values, aux = [], None, None
+        drawn = remember() if randomness == "same" else None
         for i, x in enumerate(xs):
+            if drawn is not None and i:
+                recall(drawn)
             places = (0, None, None) if has_aux else (0, None)
             basis = _basis(x, 0, int(x.size))
             moved, values, *rest = vmap(push(i), 0, places, randomness, chunk_size=chunk_size)(basis)
@@ -174,15 +207,22 @@ def hessian(
 ) -> Callable[..., Any]:
     """A function that gives the matrix of second derivatives, forward over reverse.
 
+    The chosen arguments and the result are real, as for `jacrev`.
+
     Examples
     --------
     >>> import lucidgrad as lg
     >>> lg.func.hessian(lambda x: (x**3).sum())(lg.tensor([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
-    return jacfwd(jacrev(func, argnums), argnums, chunk_size=chunk_size)
+    inner = by_rows("hessian", func, argnums, False, None)
+    return by_columns("hessian", inner, argnums, False, "error", chunk_size)
 
 
-def _check_chunk(who: str, chunk_size: int | None) -> None:
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"{who}: chunk_size is {chunk_size}, expected a positive number or None")
+def _check_real(who: str, what: str, tensors: Sequence[Tensor]) -> None:
+    for x in tensors:
+        if x.array.dtype in complexes:
+            raise RuntimeError(
+                f"{who}: {what} a tensor of dtype {x.dtype}, expected real numbers: where a function is not "
+                f"holomorphic no complex matrix is its Jacobian. Give it real and imaginary parts, or use jvp or vjp"
+            )

@@ -1,6 +1,7 @@
 """Reverse mode as functions of functions: `grad`, `value_and_grad`, `vjp`."""
 
 import functools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,17 +17,39 @@ from lucidgrad.tensor import Tensor
 from . import trees
 
 
+def chosen_numbers(who: str, argnums: Any, count: int) -> tuple[int, ...]:
+    """The numbers of the chosen arguments, each once and in range."""
+    if type(argnums) is not tuple and not isinstance(argnums, int):
+        if not isinstance(argnums, Sequence) or isinstance(argnums, str):
+            raise TypeError(f"{who}: argnums is a {type(argnums).__name__}, expected an int or a tuple of them")
+        argnums = tuple(argnums)
+    return _checked_numbers(who, argnums, count)
+
+
+@functools.lru_cache(maxsize=256)
+def _checked_numbers(who: str, argnums: int | tuple[int, ...], count: int) -> tuple[int, ...]:
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    for n in numbers:
+        if not isinstance(n, int):
+            raise TypeError(f"{who}: argnums has a {type(n).__name__}, expected an int or a tuple of them")
+        if not -count <= n < count:
+            raise ValueError(f"{who}: argnums has {n}, the function was given {count} arguments")
+    if len({n % count for n in numbers}) < len(numbers) or not numbers:
+        raise ValueError(f"{who}: argnums is {argnums}, expected at least one argument, and none of them twice")
+    return numbers
+
+
+#: Inputs that `vjp` and `linearize` gave to functions: what is pulled back may hold them, to others they are constant.
+_constants: weakref.WeakSet[Leaf] = weakref.WeakSet()
+
+
 class Inputs:
     """Chosen arguments of a function, made into inputs that only this call differentiates with respect to."""
 
     def __init__(self, who: str, args: Sequence[Any], argnums: int | Sequence[int]) -> None:
         self.outside = state.recording  # may results be differentiated in their turn?
-        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        try:
-            chosen = tuple([args[n] for n in numbers])
-        except IndexError:
-            n = next(n for n in numbers if not -len(args) <= n < len(args))
-            raise ValueError(f"{who}: argnums has {n}, the function was given {len(args)} arguments") from None
+        numbers = chosen_numbers(who, argnums, len(args))
+        chosen = tuple([args[n] for n in numbers])
         leaves, self.shape = trees.flatten(chosen[0] if isinstance(argnums, int) else chosen)
         self.fresh = [self._input(who, x) for x in leaves]
         self.args = list(args)
@@ -42,7 +65,7 @@ class Inputs:
         if self.outside and node_of(x) is not None:
             return reshape(x, x.shape)
         made: Tensor = box(x.array)
-        made._node = Leaf(made)
+        made._node, made._alias = Leaf(made), None  # an input may be differentiated, in inference mode too
         return made
 
     def reach_outside(self, outputs: Sequence[Any]) -> bool:
@@ -51,20 +74,30 @@ class Inputs:
             return False
         own = {node_of(x) for x in self.fresh}
         _, _, leaves = reach([node for node in map(node_of, outputs) if node is not None])
-        return any(leaf not in own for leaf in leaves)
+        return any(leaf not in own and leaf not in _constants for leaf in leaves)
 
-    def pull_one(self, y: Tensor) -> tuple[Any, bool]:
+    def release(self, tree: Any, differentiable: bool = True) -> Any:
+        """Results as they leave a transform: without the history inside, where nothing outside is in it."""
+        leaves, shape = trees.flatten(tree)
+        for i, y in enumerate(leaves):
+            if isinstance(y, Tensor) and not (differentiable and self.reach_outside([y])):
+                leaves[i] = _cut(y)
+        return trees.unflatten(shape, leaves)
+
+    def pull_one(self, y: Tensor, retain: bool | None) -> tuple[Any, bool]:
         """The gradients of one number, and whether they are differentiable."""
-        if node_of(y) is None:
-            return self.pull([y], [None], False), False
+        if node_of(y) is None or not self.fresh:
+            return self.pull([y], [None], False), self.reach_outside([y])
         ways = None if self.outside else False
-        found, differentiable = gradient.differentiate(y, self.fresh, create_graph=ways, materialize_grads=True)
+        found, differentiable = gradient.differentiate(y, self.fresh, None, retain, ways, materialize_grads=True)
+        if differentiable and _constants and not self.reach_outside([y]):
+            found, differentiable = tuple([_cut(g) for g in found]), False  # type: ignore[arg-type]  # zeros for None
         return trees.unflatten(self.shape, found), differentiable
 
     def pull(self, outputs: Sequence[Any], seeds: Any, differentiable: bool, **options: Any) -> Any:
         """The gradients, in the structure of the chosen arguments."""
         wanted = [(y, s) for y, s in zip(outputs, seeds, strict=True) if node_of(y) is not None]
-        if wanted:
+        if wanted and self.fresh:
             ends, weights = zip(*wanted, strict=True)
             found = gradient.grad(
                 ends, self.fresh, weights, create_graph=differentiable, materialize_grads=True, **options
@@ -73,10 +106,24 @@ class Inputs:
             found = tuple(zeros_like(x) for x in self.fresh)
         return trees.unflatten(self.shape, found)
 
+    def pull_rows(self, output: Tensor, seeds: Tensor, differentiable: bool) -> tuple[Tensor | None, ...]:
+        """The gradients for a batch of seeds, one per leaf; None where the output does not depend on it."""
+        return gradient.grad(
+            output, self.fresh, seeds, retain_graph=True, create_graph=differentiable, allow_unused=True,
+            is_grads_batched=True,
+        )  # fmt: skip
 
-def released(tree: Any, differentiable: bool) -> Any:
-    """Results as they leave a transform: without the history inside, if nothing outside is in it."""
-    return tree if differentiable else trees.map(lambda y: _cut(y) if isinstance(y, Tensor) else y, tree)
+
+def hold_constant(own: Sequence[Tensor]) -> None:
+    """Let no other transform take these for something to differentiate with respect to."""
+    _constants.update(node for node in map(node_of, own) if type(node) is Leaf)
+
+
+def check_outputs(who: str, outs: Sequence[Any]) -> None:
+    """Raise unless a function returned tensors only."""
+    for y in outs:
+        if not isinstance(y, Tensor):
+            raise TypeError(f"{who}: the function returned a {type(y).__name__}, expected tensors only")
 
 
 def _cut(y: Tensor) -> Tensor:
@@ -87,8 +134,8 @@ def _cut(y: Tensor) -> Tensor:
 def run(func: Callable[..., Any], inputs: Inputs, kwargs: dict[str, Any], has_aux: bool, who: str) -> tuple[Any, Any]:
     """Call the function on the inputs; the result and what comes beside it."""
     before = state.enabled, state.fresh
-    if not state.enabled:
-        switch(True, state.fresh)
+    if not state.recording:  # be it for no_grad, or for inference mode
+        switch(True, None)
     try:
         result = func(*inputs.args, **kwargs)
     finally:
@@ -97,7 +144,7 @@ def run(func: Callable[..., Any], inputs: Inputs, kwargs: dict[str, Any], has_au
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:
-        raise TypeError(f"{who}: with has_aux the function returns (output, aux), this one returned {type(result)}")
+        raise TypeError(f"{who}: with has_aux the function returns (output, aux), not {type(result).__name__}")
     return result
 
 
@@ -119,7 +166,8 @@ def value_and_grad(
     @functools.wraps(func)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         y, aux, found, differentiable = _differentiated(func, argnums, has_aux, args, kwargs)
-        return released((y, aux) if has_aux else y, differentiable), found
+        value = y if differentiable else _cut(y)
+        return ((value, aux) if has_aux else value), found
 
     return value_and_gradient
 
@@ -127,7 +175,7 @@ def value_and_grad(
 def _differentiated(
     func: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Tensor, Any, Any, bool]:
-    """The value of a function, what comes beside it, the gradient, and whether all may be differentiated."""
+    """The value of a function, what comes beside it, the gradient, and whether that may be differentiated."""
     inputs = Inputs("grad", args, argnums)
     y, aux = run(func, inputs, kwargs, has_aux, "grad")
     if not isinstance(y, Tensor):
@@ -137,9 +185,11 @@ def _differentiated(
             f"grad: the function returned a tensor of shape {y.shape}, expected one element; "
             f"reduce it, or use vjp or jacrev"
         )
-    if y.array.shape != ():
-        y = reshape(y, ())
-    found, differentiable = inputs.pull_one(y)
+    retain = None
+    if has_aux:  # whose history may share nodes with that of the value: the walk must not free them then
+        aux = inputs.release(aux)
+        retain = any(isinstance(a, Tensor) and node_of(a) is not None for a in trees.flatten(aux)[0]) or None
+    found, differentiable = inputs.pull_one(y, retain)
     return y, aux, found, differentiable
 
 
@@ -178,8 +228,8 @@ def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bo
 
     @functools.wraps(func)
     def gradient_only(*args: Any, **kwargs: Any) -> Any:
-        _, aux, found, differentiable = _differentiated(func, argnums, has_aux, args, kwargs)
-        return (found, released(aux, differentiable)) if has_aux else found
+        _, aux, found, _ = _differentiated(func, argnums, has_aux, args, kwargs)
+        return (found, aux) if has_aux else found
 
     return gradient_only
 
@@ -200,24 +250,25 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pull(lg.tensor([1.0, 0.0]))[0].tolist()
     [1.0, 0.0]
     """
+    if not primals:
+        raise ValueError("vjp: expected at least one primal")
     inputs = Inputs("vjp", primals, tuple(range(len(primals))))
     y, aux = run(func, inputs, {}, has_aux, "vjp")
     outs, outer = trees.flatten(y)
-    for out in outs:
-        if not isinstance(out, Tensor):
-            raise TypeError(f"vjp: the function returned a {type(out).__name__}, expected tensors only")
+    check_outputs("vjp", outs)
     differentiable = inputs.reach_outside(outs)
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        seeds, shape = trees.flatten(cotangents)
-        if shape != outer:
-            raise ValueError(f"vjp: the cotangents have the structure {shape}, the outputs {outer}")
-        seeds_count = any(isinstance(s, Tensor) and node_of(s) is not None for s in seeds) and state.recording
-        found = inputs.pull(
-            outs, seeds, differentiable or seeds_count if create_graph is None else create_graph,
-            retain_graph=retain_graph,
-        )  # fmt: skip
-        return found
+        seeds = trees.leaves_like(outer, cotangents)
+        if seeds is None:
+            given = trees.flatten(cotangents)[1]
+            raise ValueError(f"vjp: the cotangents have the structure {given}, the outputs {outer}")
+        if create_graph is None:
+            seeds_count = any(isinstance(s, Tensor) and node_of(s) is not None for s in seeds)
+            create_graph = (differentiable or seeds_count) and state.recording
+        if create_graph:
+            hold_constant(inputs.fresh)
+        return inputs.pull(outs, seeds, create_graph, retain_graph=retain_graph)
 
-    value = released(y, differentiable)
-    return (value, pull, released(aux, differentiable)) if has_aux else (value, pull)
+    value = inputs.release(y, differentiable)
+    return (value, pull, inputs.release(aux)) if has_aux else (value, pull)

@@ -1,5 +1,6 @@
 """Trees: nested lists, tuples, dictionaries, named tuples, dataclasses and registered types of tensors."""
 
+import collections
 import dataclasses
 import functools
 import itertools
@@ -23,7 +24,19 @@ _families: dict[type, _Family] = {
     list: _Family(lambda tree: (tree, None), lambda parts, _: parts),
     tuple: _Family(lambda tree: (tree, None), lambda parts, _: tuple(parts)),
     dict: _Family(lambda tree: (tree.values(), tuple(tree)), lambda parts, keys: dict(zip(keys, parts, strict=True))),
+    collections.OrderedDict: _Family(
+        lambda tree: (tree.values(), tuple(tree)),
+        lambda parts, keys: collections.OrderedDict(zip(keys, parts, strict=True)),
+    ),
+    collections.defaultdict: _Family(
+        lambda tree: (tree.values(), (*tree, tree.default_factory)),
+        lambda parts, rest: collections.defaultdict(rest[-1], zip(rest[:-1], parts, strict=True)),
+    ),
+    collections.deque: _Family(
+        lambda tree: (tree, (tree.maxlen,)), lambda parts, rest: collections.deque(parts, rest[0])
+    ),
 }
+_BY_KEY = (dict, collections.OrderedDict, collections.defaultdict)  # the order of their parts means nothing
 
 
 def register(
@@ -60,7 +73,7 @@ def _family(tree: Any) -> _Family | None:
         return found
     if isinstance(tree, tuple) and hasattr(kind, "_fields"):
         found = _families[kind] = _Family(lambda tree: (tree, None), lambda parts, _: kind(*parts))
-    elif dataclasses.is_dataclass(tree):
+    elif dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
         found = _families[kind] = _Family(
             lambda tree: ([getattr(tree, name) for name in names], None),
@@ -132,6 +145,35 @@ def _flat(kind: type, count: int) -> Shape:
     return Shape(kind, (_LEAF,) * count, flat=True)
 
 
+def leaves_like(shape: Shape, tree: Any) -> list[Any] | None:
+    """The leaves of a tree in the order of a structure, None if it has another one; dictionaries go by their keys."""
+    leaves: list[Any] = []
+    if _gather(tree, leaves) == shape:
+        return leaves
+    leaves, its_shape = flatten(_ordered(tree, shape))
+    return leaves if its_shape == shape else None
+
+
+def _ordered(tree: Any, shape: Shape) -> Any:
+    """The tree with its dictionaries in the order that the structure has, where they have the same keys."""
+    kind = type(tree)
+    if kind is not shape.kind or kind not in _families:
+        return tree
+    parts, rest = _families[kind].take_apart(tree)
+    parts = list(parts)
+    if len(parts) != len(shape.parts):
+        return tree
+    if (
+        kind in _BY_KEY
+        and rest != shape.rest
+        and set(rest) == set(shape.rest)
+        and rest[len(parts) :] == shape.rest[len(parts) :]
+    ):
+        rest, parts = shape.rest, [tree[key] for key in shape.rest[: len(parts)]]
+    parts = [_ordered(part, its_shape) for part, its_shape in zip(parts, shape.parts, strict=True)]
+    return _families[kind].put_together(parts, rest)
+
+
 def unflatten(shape: Shape, leaves: Iterable[Any]) -> Any:
     """The tree of a structure with these leaves."""
     return shape.build(iter(leaves))
@@ -149,9 +191,9 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     leaves, shape = flatten(tree)
     columns = [leaves]
     for other in others:
-        more, its_shape = flatten(other)
-        if its_shape != shape:
-            raise ValueError(f"trees.map: given trees of different structure, {shape} and {its_shape}")
+        more = leaves_like(shape, other)
+        if more is None:
+            raise ValueError(f"trees.map: given trees of different structure, {shape} and {flatten(other)[1]}")
         columns.append(more)
     return unflatten(shape, [function(*row) for row in zip(*columns, strict=True)])
 
@@ -173,7 +215,13 @@ def _spread(prefix: Any, tree: Any, what: str, leaves: list[Any]) -> None:
     parts = list(parts)
     tree_parts, tree_rest = theirs.take_apart(tree) if theirs is not None else ((), None)
     tree_parts = list(tree_parts)
-    if isinstance(prefix, list) != isinstance(tree, list) or len(parts) != len(tree_parts) or rest != tree_rest:
+    if type(prefix) in _BY_KEY and type(tree) in _BY_KEY:
+        fits = prefix.keys() == tree.keys()
+        parts = [prefix[key] for key in tree] if fits else parts
+    else:
+        fits = isinstance(prefix, list) == isinstance(tree, list) and len(parts) == len(tree_parts)
+        fits = fits and rest == tree_rest and theirs is not None
+    if not fits:
         raise ValueError(
             f"{what}: given {prefix!r}, which does not fit the structure {flatten(tree)[1]}; "
             f"expected one value, or the same structure"

@@ -8,6 +8,7 @@ from lucidgrad.core.batching import enter_level, leave_level
 from lucidgrad.core.levels import Layer, Level, draws
 from lucidgrad.ops.joining import concat
 from lucidgrad.ops.shape import moveaxis
+from lucidgrad.random import recall, remember
 from lucidgrad.tensor import Tensor
 
 from . import trees
@@ -46,9 +47,9 @@ def vmap(
     in_dims
         The axis of each argument that holds the examples, None where all examples share the argument; an int for
         all arguments, or a tuple with one entry per argument, each an int, None or a tree of them. Keyword arguments
-        are mapped over their first axis.
+        are not mapped: all examples share them.
     out_dims
-        Where the results have the axis.
+        Where the results have the axis: an int, None for what all examples share (tensor or not), or a tree of them.
     randomness
         What random functions do inside: ``"error"``, ``"different"`` numbers per example, or the ``"same"``.
     chunk_size
@@ -62,25 +63,30 @@ def vmap(
     >>> vmap(grad(lambda x: x**3))(x)  # the derivative at each point
     tensor([ 3., 12., 27.])
     """
-    if randomness not in ("error", "different", "same"):
-        raise ValueError(f"vmap: randomness is {randomness!r}, expected 'error', 'different' or 'same'")
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"vmap: chunk_size is {chunk_size}, expected a positive number or None")
+    check_randomness("vmap", randomness)
+    check_chunk_size("vmap", chunk_size)
+    for place in trees.flatten(out_dims)[0]:
+        if place is not None and not isinstance(place, int):
+            raise ValueError(f"vmap: out_dims has {place!r}, expected an int, None or a tree of them")
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, shape, dims, size = _examples(in_dims, args, kwargs)
+        leaves, shape, dims, size = _examples(in_dims, args)
+        one = functools.partial(func, **kwargs) if kwargs else func
         if chunk_size is None or size <= chunk_size:
-            return _run(func, leaves, shape, dims, size, out_dims, randomness)
-        pieces = []
+            return _run(one, leaves, shape, dims, size, out_dims, randomness)
+        pieces: list[Any] = []
+        drawn = remember() if randomness == "same" else None
         for start in range(0, size, chunk_size):
+            if drawn is not None and start:
+                recall(drawn)
             part = [
                 x if d is None else _narrow(x, d, start, min(start + chunk_size, size))
                 for x, d in zip(leaves, dims, strict=True)
             ]
-            pieces.append(_run(func, part, shape, dims, min(chunk_size, size - start), out_dims, randomness))
+            pieces.append(_run(one, part, shape, dims, min(chunk_size, size - start), out_dims, randomness))
         rows, outer = zip(*(trees.flatten(piece) for piece in pieces), strict=True)
-        places = trees.spread(out_dims, pieces[0], "vmap: out_dims")
+        places = _places(out_dims, pieces[0])
         joined = [
             column[0] if d is None else concat(list(column), axis=d)
             for column, d in zip(zip(*rows, strict=True), places, strict=True)
@@ -96,30 +102,49 @@ def _narrow(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
     return x[tuple(key)]
 
 
-def _examples(in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any, list[Any], int]:
+def check_randomness(who: str, randomness: str) -> None:
+    """Raise unless it is one of the three words."""
+    if randomness not in ("error", "different", "same"):
+        raise ValueError(f"{who}: randomness is {randomness!r}, expected 'error', 'different' or 'same'")
+
+
+def check_chunk_size(who: str, size: Any) -> None:
+    """Raise unless it is a positive number or None."""
+    if size is None:
+        return
+    if not isinstance(size, int) or isinstance(size, bool):
+        raise TypeError(f"{who}: chunk_size is {size!r}, expected a positive number or None")
+    if size < 1:
+        raise ValueError(f"{who}: chunk_size is {size}, expected a positive number or None")
+
+
+def _places(out_dims: Any, result: Any) -> list[Any]:
+    """Where each leaf of the result has the axis; for a lone tensor the place may be in a tuple."""
+    if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        (out_dims,) = out_dims
+    return trees.spread(out_dims, result, "vmap: out_dims")
+
+
+def _examples(in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], Any, list[Any], int]:
     """The leaves of all arguments, the axis of each, and the number of examples."""
     if isinstance(in_dims, list):
         in_dims = tuple(in_dims)
     if isinstance(in_dims, tuple) and len(in_dims) != len(args):
         raise ValueError(f"vmap: in_dims has {len(in_dims)} entries for {len(args)} arguments")
-    leaves, shape = trees.flatten((args, kwargs))
-    dims = trees.spread(in_dims, args, "vmap: in_dims") + [0] * len(trees.flatten(kwargs)[0])
+    leaves, shape = trees.flatten(args)
+    dims = trees.spread(in_dims, args, "vmap: in_dims")
     sizes: dict[int, int] = {}
     for i, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
         if dim is None:
             continue
-        if not isinstance(x, Tensor):
-            if not isinstance(in_dims, int):
-                raise ValueError(
-                    f"vmap: argument {i} is a {type(x).__name__} and has in_dims {dim!r}; only tensors have axes to "
-                    f"map over: give None"
-                )
-            if isinstance(x, (bool, int, float, complex, str)) or x is None or callable(x):
-                raise ValueError(
-                    f"vmap: argument {i} is a {type(x).__name__}, which has no axis {dim}; give in_dims=None for it"
-                )
         if isinstance(dim, bool) or not isinstance(dim, int):
-            raise TypeError(f"vmap: in_dims has {dim!r}, expected an int or None")
+            error = TypeError if isinstance(dim, bool) else ValueError
+            raise error(f"vmap: in_dims has {dim!r}, expected an int or None")
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"vmap: argument {i} is a {type(x).__name__}, in_dims is {dim}; only tensors have axes to map over: "
+                f"give None, or pass it by keyword"
+            )
         if not -x.ndim <= dim < x.ndim:
             raise ValueError(f"vmap: argument {i} has {x.ndim} axes, in_dims asks for axis {dim}")
         dims[i] = dim % x.ndim
@@ -146,26 +171,25 @@ def _run(
             x if d is None else enter_level(moveaxis(x, d, 0) if d else x, level=level, size=size)
             for x, d in zip(leaves, dims, strict=True)
         ]
-        args, kwargs = trees.unflatten(shape, entered)
         draws.maps = (*before, (level, size, randomness))
         try:
-            result = func(*args, **kwargs)
+            result = func(*trees.unflatten(shape, entered))
         finally:
             draws.maps = before
         outs, outer = trees.flatten(result)
-        places = trees.spread(out_dims, result, "vmap: out_dims")
+        places = _places(out_dims, result)
         left = []
         for y, place in zip(outs, places, strict=True):
-            if not isinstance(y, Tensor):
-                raise TypeError(
-                    f"vmap: the function returned a {type(y).__name__}, expected tensors only; "
-                    f"use lg.asarray, or leave it out"
-                )
-            if place is None:
-                if any(number == level for number, _ in getattr(y.array, "levels", ())):
+            if place is None:  # be it a tensor or not
+                if isinstance(y, Tensor) and any(number == level for number, _ in getattr(y.array, "levels", ())):
                     raise ValueError("vmap: an output with out_dims None differs from example to example")
                 left.append(y)
                 continue
+            if not isinstance(y, Tensor):
+                raise TypeError(
+                    f"vmap: the function returned a {type(y).__name__}, expected tensors only; "
+                    f"use lg.asarray, or out_dims=None"
+                )
             y = leave_level(y, level=level, size=size)
             if not -y.ndim <= place < y.ndim:
                 raise ValueError(f"vmap: an output has {y.ndim} axes with the mapped one, out_dims is {place}")

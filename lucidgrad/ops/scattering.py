@@ -5,12 +5,14 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.batching import Batched, spread
+from lucidgrad.core.box import Box
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of, beside, product
 from .indexing import _check_scatter, index, put_add, scatter, scatter_add
+from .keys import filled, is_array, is_mask, parts_of
 from .scan import inexact
 from .taking import last_put, put_along_axis_add, take, take_along_axis
 
@@ -90,7 +92,13 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     """
     key = tuple(slice(None) if i is None else getattr(i, "array", i) for i in indices)
     values = values if hasattr(values, "dtype") else ops.asarray(values, dtype=x.dtype, device=x.device)
-    if any(type(part) is Batched for part in key):
+    differing = [part for part in key if type(part) is Batched]  # between the examples of a map
+    masks = [box(part) for part in differing if is_mask(part)]
+    if masks and not accumulate:
+        y = ops.where(ops.any(masks[0]), x, ops.clone(x))  # with the levels of the mask
+        write_at(y, key, values)
+        return y
+    if differing:
         return _put_by_position(x, key, values, accumulate)
     if not accumulate:
         y = ops.clone(x)
@@ -98,6 +106,49 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
         return y
     values = ops.broadcast_to(values, shape=tuple(ops.index(x, key=key).shape))
     return x + put_add(ops.astype(values, dtype=x.dtype), key=key, shape=tuple(x.shape))
+
+
+def write_at(x: Any, key: Any, values: Any) -> None:
+    """``x[key] = values`` where arrays in the key are batched, as they are under vmap.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> def set_one(x, i):
+    ...     y = x * 1.0
+    ...     y[i] = 5.0
+    ...     return y
+    >>> lg.func.vmap(set_one)(lg.zeros((2, 2)), lg.asarray([1, 0])).tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    parts = parts_of(key)
+    values = values if isinstance(values, Box) else ops.asarray(values, dtype=x.dtype, device=x.device)
+    masks = [i for i, part in enumerate(parts) if type(part) is Batched and is_mask(part)]
+    if masks:
+        _write_masked(x, parts, masks[0], values)
+    else:
+        x.copy_(_put_by_position(ops.clone(x), parts, values, accumulate=False))
+
+
+def _write_masked(x: Any, parts: tuple[Any, ...], at: int, values: Any) -> None:
+    """Write one value, or one for all places that a mask selects: how many there are differs between examples."""
+    if sum(map(is_array, parts)) > 1:
+        raise IndexError("__setitem__: a mask under vmap can't stand beside other arrays in a key; use where")
+    mask = box(parts[at])
+    parts = tuple(filled("__setitem__", parts, x.ndim))
+    at = next(i for i, part in enumerate(parts) if is_array(part))
+    rest = sum(part is None or isinstance(part, slice) for part in parts[at + 1 :])  # axes behind those of the mask
+    part = index(x, key=(*parts[:at], *(slice(None),) * mask.ndim, *parts[at + 1 :]))
+    sizes = (1,) * (rest + 1 - values.ndim) + tuple(values.shape)
+    if sizes[len(sizes) - rest - 1] != 1:
+        raise ValueError(
+            f"__setitem__: given values of shape {tuple(values.shape)} for a mask under vmap, which selects as many "
+            f"elements as it likes; expected one for all of them, or use where"
+        )
+    before = len(sizes) - rest - 1
+    values = ops.reshape(values, shape=(*sizes[:before], *(1,) * mask.ndim, *sizes[before + 1 :]))
+    mask = ops.reshape(mask, shape=(*mask.shape, *(1,) * rest))
+    part.copy_(ops.where(mask, ops.astype(values, dtype=x.dtype), ops.clone(part)))
 
 
 def _put_by_position(x: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:

@@ -479,3 +479,12 @@ def test_results_of_modules_with_hooks_may_be_written():
     rows += 1
     rows.sum().backward()
     assert weight.grad.tolist() == [[1.0] * 3, [0.0] * 3]
+
+
+def test_nodes_have_the_names_of_the_classes(x):
+    class MyFunc(Combined):
+        pass
+
+    assert MyFunc.apply(x, x).grad_fn.name() == "MyFuncBackward"
+    assert lg.log1p(x * x).grad_fn.name() == "Log1pBackward"
+    assert lg.matrix_transpose(x * lg.ones((3, 1))).grad_fn.name() == "MatrixTransposeBackward"

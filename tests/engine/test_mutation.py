@@ -66,3 +66,24 @@ def test_nesting_exceptions_and_other_threads():
     assert x.grad.tolist() == [2.0, 2.0]
     assert seen == [True]
     test_outside_the_same_write_raises()
+
+
+def test_writes_to_one_half_of_complex_numbers_leave_the_other():
+    x, s = lg.tensor([2 - 1j, 3 - 2j], requires_grad=True), lg.tensor(0.5, requires_grad=True)
+    y = x * 1
+    y.real[1] = s * 4
+    y.imag.mul_(3.0)
+    assert y.tolist() == [2 - 3j, 2 - 6j]
+    ((y.real * lg.tensor([1.0, 2.0])).sum() + (y.imag * lg.tensor([4.0, 5.0])).sum()).backward()
+    assert x.grad.tolist() == [1 + 12j, 15j]
+    assert s.grad.item() == 8.0
+
+
+def test_one_number_in_any_shape_goes_into_one_element():
+    x = lg.tensor([2.0], requires_grad=True)
+    y = lg.zeros((3, 2))
+    y[1, 0] = x * 3
+    y[0, 1] = lg.ones((1, 1))
+    assert y.tolist() == [[0.0, 1.0], [6.0, 0.0], [0.0, 0.0]]
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0]
