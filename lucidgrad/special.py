@@ -14,9 +14,10 @@ from .ops.elementwise import where as _where
 from .ops.error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .ops.gamma import beta, betaln, digamma, gamma, gammaln, multigammaln, polygamma, psi, zeta
 from .ops.incomplete import betainc, betaincc, gammainc, gammaincc
+from .ops.parts import hypot as _hypot
 from .ops.polynomials import polynomial as _polynomial
 from .ops.special import entr, expit, exprel, kl_div, log_expit, logit, rel_entr, xlog1py
-from .ops.transcendental import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, sin as _sin, sinc, sqrt, xlogy
+from .ops.transcendental import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, sin as _sin, sinc, xlogy
 
 __all__ = [
     "beta", "betainc", "betaincc", "betaln", "boxcox", "boxcox1p", "cosm1", "digamma", "entr", "erf", "erfc",
@@ -136,7 +137,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.5]
     """
-    return _boxcox(log(x), lmbda)
+    return _boxcox(x, log(x), lmbda)
 
 
 def boxcox1p(x: Any, lmbda: Any) -> Any:
@@ -150,14 +151,15 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.5]
     """
-    return _boxcox(log1p(x), lmbda)
+    return _boxcox(x + 1, log1p(x), lmbda)
 
 
-def _boxcox(t: Any, lmbda: Any) -> Any:
+def _boxcox(x: Any, t: Any, lmbda: Any) -> Any:
+    """Given x and its logarithm t; at x = 0 the formula as it stands, which has the derivatives there."""
     lmbda = _array(lmbda, t)
-    end = t == -math.inf  # of x = 0
-    safe = _where(end, 0.0, t)
-    limit = _where(lmbda > 0, -1 / _where(lmbda > 0, lmbda, 1.0), -math.inf)
+    end, flat = t == -math.inf, lmbda == 0
+    safe, power = _where(end, 0.0, t), _where(flat, 1.0, lmbda)
+    limit = _where(flat, _where(end, t, 0.0), (_pow(_where(end, x, 1.0), power) - 1) / power)
     return _where(end, limit, safe * exprel(safe * lmbda))
 
 
@@ -173,10 +175,11 @@ def inv_boxcox(y: Any, lmbda: Any) -> Any:
     [1.0, 2.0]
     """
     z = y * lmbda
-    near = abs(z) < 0.1  # a series: exact at zero, with all its derivatives
-    small, far = _where(near, z, 0.0), _where(near, 1.0, z)
+    near, end = abs(z) < 0.1, z == -1  # a series: exact at zero, with all its derivatives; and where x is zero
+    small, far = _where(near, z, 0.0), _where(near | end, 1.0, z)
     series = _polynomial(small, [(-1) ** k / (k + 1) for k in range(17, -1, -1)])
-    return exp(y * _where(near, series, log1p(far) / far))
+    limit = _pow(_where(end, z + 1, 1.0), 1 / _where(end, _array(lmbda, z), 1.0))
+    return _where(end, limit, exp(_where(end, 0.0, y) * _where(near, series, log1p(far) / far)))
 
 
 def _array(x: Any, like: Any) -> Any:
@@ -198,7 +201,7 @@ def huber(delta: Any, r: Any) -> Any:
     """
     delta, size = _array(delta, r), abs(r)
     small = size <= delta
-    near = _where(small, size, 0.0)
+    near = _where(small, r, 0.0)
     loss = _where(small, near * near * 0.5, (size - delta * 0.5) * delta)
     return _where(delta < 0, math.inf, loss)
 
@@ -215,8 +218,6 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     [0.0, 0.8944]
     """
     delta = _array(delta, r)
-    flat = delta == 0
-    v = r / _where(flat, 1.0, delta)
-    s = v * v
-    loss = s / (sqrt(s + 1) + 1) * (delta * delta)
-    return _where(delta < 0, math.inf, loss)
+    safe = _where(delta < 0, 1.0, delta)
+    size = _hypot(_where((safe == 0) & (r == 0), 1.0, safe), r) + safe
+    return _where(delta < 0, math.inf, r * (r / size) * safe)

@@ -194,9 +194,9 @@ def _enable() -> None:
     brain.kernels = {"elementwise_step": functools.partial(_step, cpu.kernels["elementwise_step"])}
     for kind in brain.array_types:
         device.by_array[kind] = brain
-    for name in ("zeros", "full", "create", "cast", "draw"):
-        setattr(cpu, name, _with_brains(getattr(cpu, name)))
     for backend in (cpu, brain):
+        for name in ("zeros", "full", "create", "cast", "draw"):
+            setattr(backend, name, _with_brains(getattr(backend, name)))
         setattr(backend, "asarray", _asarray(backend.asarray))  # noqa: B010  it is a method
     for name, primitive in registry.items():
         if "dtype" in primitive.keywords:

@@ -173,6 +173,8 @@ def few(function: Callable[[float], float], many: Callable[..., Any]) -> Callabl
 
 @in_blocks
 def sigmoid(x: Any) -> Any:
+    if x.dtype.kind == "c":  # has no reciprocal of infinity
+        return program_of("sigmoid")(x)
     with np.errstate(over="ignore"):  # the reciprocal of infinity is the right result
         return 1 / (np.exp(-x) + 1)
 

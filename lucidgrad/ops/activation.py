@@ -169,7 +169,7 @@ def softshrink(x: Any, /, lambd: float = 0.5) -> Any:
 
 # -- exponential on one side ---------------------------------------------------------------------
 def _elu_vjp(xp: Any, g: Any, x: Any, *, alpha: float) -> Any:
-    return xp.where(x > 0, g, g * (xp.exp(xp.minimum(x, 0)) * alpha))
+    return xp.where(x > 0, g, g * (xp.exp(xp.where(x > 0, 0, x)) * alpha))  # a minimum would halve the next slope at 0
 
 
 @primitive(ELEMENTWISE, vjp=_elu_vjp, dtype="float")
@@ -188,7 +188,7 @@ def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
 
 
 def _celu_vjp(xp: Any, g: Any, x: Any, *, alpha: float) -> Any:
-    return xp.where(x > 0, g, g * xp.exp(xp.minimum(x, 0) / alpha))
+    return xp.where(x > 0, g, g * xp.exp(xp.where(x > 0, 0, x) / alpha))
 
 
 @primitive(ELEMENTWISE, vjp=_celu_vjp, dtype="float")
@@ -234,7 +234,9 @@ def sigmoid(xp: Any, x: Any, /) -> Any:
     [0.1966, 0.25, 0.105]
     """
     if x.dtype in complexes:
-        return 1 / (xp.exp(-x) + 1)
+        high = xp.real(x) >= 0
+        e = xp.exp(xp.where(high, -x, x))
+        return xp.where(high, 1, e) / (e + 1)
     e = xp.exp(-xp.abs(x))
     return xp.where(x >= 0, 1, e) / (e + 1)
 
@@ -278,7 +280,7 @@ def softplus(xp: Any, x: Any, /, beta: float = 1.0, threshold: float = 20.0) -> 
 
 def _silu_vjp(xp: Any, g: Any, x: Any) -> Any:
     s = xp.sigmoid(x)
-    return g * (s + x * (s - s * s))
+    return g * (s + xp.scale(s - s * s, x))
 
 
 @primitive(ELEMENTWISE, vjp=_silu_vjp, dtype="float")
@@ -333,7 +335,7 @@ def _shares(xp: Any, z: Any) -> tuple[Any, Any, Any]:
 # From the small side, as erfc and sigmoid: one plus erf or tanh would leave nothing far below zero.
 def _gelu_vjp(xp: Any, g: Any, x: Any, *, approximate: str) -> Any:
     if approximate == "none":
-        return g * (xp.erfc(x * -_SQRT_HALF) * 0.5 + x * (xp.exp(x * x * -0.5) * _NORMAL))
+        return g * (xp.erfc(x * -_SQRT_HALF) * 0.5 + xp.scale(xp.exp(x * x * -0.5) * _NORMAL, x))
     s = x * x
     z = x * (s * _GELU_CUBIC + 1) * _GELU_INNER
     share, other, high = _shares(xp, z)

@@ -73,6 +73,7 @@ def _series(n: int) -> list[float]:
 
 
 I0_SMALL, I1_SMALL = _series(0), _series(1)
+I1_OVER = [0.5 * c / 64.0**k for k, c in zip(range(8, -1, -1), I1_SMALL[-9:], strict=True)]  # I1(x) / x up to 0.5
 
 
 def _small(xp: Any, a: Any, coefficients: Sequence[float]) -> Any:
@@ -109,9 +110,12 @@ def i0(xp: Any, x: Any, /) -> Any:
     return xp.where(a <= 8, _small(xp, a, I0_SMALL), _grown(xp, a, _large(xp, a, I0_LARGE)))
 
 
-@primitive(
-    ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.i0(x)) - xp.scale(g, xp.bessel_quotient(x, order=1)), dtype="float"
-)
+def _i1_slope(xp: Any, g: Any, x: Any) -> Any:
+    part = xp.scale(x * x, xp.bessel_quotient(x, order=2))
+    return xp.scale(g, (xp.i0(x) + part) * 0.5)  # not a difference: both may overflow
+
+
+@primitive(ELEMENTWISE, vjp=_i1_slope, dtype="float")
 def i1(xp: Any, x: Any, /) -> Any:
     """Modified Bessel function of order one.
 
@@ -178,11 +182,13 @@ def i0e(xp: Any, x: Any, /) -> Any:
 
 def _i1e_slope(xp: Any, g: Any, y: Any, x: Any) -> Any:
     a = xp.where(x < 0, -x, x)
-    over = xp.where(x == 0, 0.5, y / xp.where(x == 0, 1, x))
-    small = xp.i0e(x) - over - xp.sign(x) * y
+    close = a <= 0.5
+    within = xp.where(close, x, 0)
+    small = xp.i0e(x) - xp.exp(-xp.abs(within)) * polynomial(within * within, I1_OVER) - xp.sign(x) * y
+    over = y / xp.where(close, 1, x)
     middle = xp.where((a > 0.5) & (a <= 8), a, 1)
     peak = (middle - I1E_PEAK[0] - I1E_PEAK[1]) / (middle + 1) / (middle + 1)
-    near = xp.where(a <= 0.5, small, polynomial((middle * 2 - 8.5) / 7.5, I1E_SLOPE) * peak)
+    near = xp.where(close, small, polynomial((middle * 2 - 8.5) / 7.5, I1E_SLOPE) * peak)
     return g * xp.where(a <= 8, near, _apart_far(xp, a) - over)
 
 

@@ -440,11 +440,25 @@ def _sign(xp: Any, x: Any) -> Any:
     return 1 - 4 * (half - xp.floor(half))
 
 
+def _beta_slope(xp: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    a, b = filled(xp, a, b), filled(xp, b, a)
+    total = a + b
+    # Where beta is zero its logarithm has a pole: there it is gamma(a) gamma(b) gamma(1 - total) sin(pi total) / pi
+    zero = (total <= 0) & (total > -math.inf) & (xp.floor(total) == total) & (xp.floor(a) != a)
+    p, q, rest = xp.where(zero, a, 1), xp.where(zero, b, 1), xp.where(zero, 1 - total, 1)
+    r, half = xp.where(zero, total - xp.floor(total), 0) * math.pi, xp.floor(total) * 0.5
+    flip = 1 - 4 * (half - xp.floor(half))  # the cosine of pi times an integer
+    slope = (xp.psi(p) - xp.psi(rest)) * (xp.sin(r) * (1 / math.pi)) + xp.cos(r)
+    slope = xp.gamma(p) * xp.gamma(rest) * xp.gamma(q) * flip * slope
+    plain = _betaln_slope(xp, xp.where(zero, 1, a), xp.where(zero, 1, b))
+    return xp.where(zero, xp.scale(g, slope), xp.scale(xp.scale(g, y), plain))
+
+
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, y, x1, x2: xp.scale(xp.scale(g, y), _betaln_slope(xp, x1, x2)),
-        lambda xp, g, y, x1, x2: xp.scale(xp.scale(g, y), _betaln_slope(xp, x2, x1)),
+        lambda xp, g, y, x1, x2: _beta_slope(xp, g, y, x1, x2),
+        lambda xp, g, y, x1, x2: _beta_slope(xp, g, y, x2, x1),
     ),
     dtype="float",
 )
@@ -466,6 +480,7 @@ def beta(xp: Any, x1: Any, x2: Any, /) -> Any:
     near = (xp.maximum(high, total) < limit(xp, total)) & (low > -20)
     one, two, three = (xp.gamma(xp.where(near, x, 1)) for x in (low, high, total))
     lost = low - (total - high)  # of the sum, to its rounding
+    three = xp.where(_outside(xp, total) & (total == total), math.inf, three)  # one over it is zero
     first = one * (two / three) * (1 - lost * xp.log(xp.where(near & (total > 1), total, 1)))
     second = xp.exp(xp.betaln(xp.where(near, 1, x1), xp.where(near, 1, x2)))
     y = xp.where(near, first, second * (_sign(xp, low) * _sign(xp, high) * _sign(xp, total)))

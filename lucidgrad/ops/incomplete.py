@@ -128,13 +128,17 @@ def _density_parameter(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
 
 
 def _density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
-    g = xp.scale(g, y)
-    return xp.unscale(xp.scale(g, x1 - 1), x2) - g
+    a, x = filled(xp, x1, g), filled(xp, x2, g)
+    end = (x == 0) & (a >= 1)  # of zero nothing is left to divide: there by the density of one parameter less
+    more = end & (a > 1)
+    less = xp.gamma_density(xp.where(more, a - 1, 1), xp.where(more, x, 1))
+    rise = xp.unscale(xp.scale(xp.scale(g, y), a - 1), xp.where(end, 1, x))
+    return xp.where(more, xp.scale(g, less), rise) - xp.scale(g, y)
 
 
 @primitive(ELEMENTWISE, vjp=(_density_parameter, _density_limit), dtype="float")
 def gamma_density(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """``x2**(x1 - 1) * exp(-x2) / gamma(x1)``, the derivative of `gammainc`; its own is not finite at zero."""
+    """``x2**(x1 - 1) * exp(-x2) / gamma(x1)``, the derivative of `gammainc`; its own may be infinite at zero."""
     x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
     inside = (x1 > 0) & (x2 > 0) & (x1 < math.inf) & (x2 < math.inf)
     a, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1)
@@ -283,8 +287,16 @@ def lower_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
 
 
 def _beta_density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    g = xp.scale(g, y)
-    return xp.unscale(xp.scale(g, x1 - 1), x3) - xp.unscale(xp.scale(g, x2 - 1), 1 - x3)
+    a, b, x = (filled(xp, v, g) for v in (x1, x2, x3))
+    return _beta_density_part(xp, g, y, a, b, x) - _beta_density_part(xp, g, y, b, a, 1 - x)
+
+
+def _beta_density_part(xp: Any, g: Any, y: Any, a: Any, b: Any, x: Any) -> Any:
+    """``g * y * (a - 1) / x``; at zero by the density of one parameter less."""
+    end = (x == 0) & (a >= 1)
+    more = end & (a > 1)
+    less = xp.beta_density(xp.where(more, a - 1, 1), xp.where(more, b, 1), xp.where(more, x, 0.5)) * (a + b - 1)
+    return xp.where(more, xp.scale(g, less), xp.unscale(xp.scale(xp.scale(g, y), a - 1), xp.where(end, 1, x)))
 
 
 @primitive(ELEMENTWISE, vjp=(None, None, _beta_density_limit), dtype="float")

@@ -27,7 +27,7 @@ log_expit = activation.logsigmoid
 
 
 # -- logarithms ----------------------------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x * (1 - x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x) + xp.unscale(g, 1 - x), dtype="float")
 def log_odds(xp: Any, x: Any, /) -> Any:
     """Logarithm of the odds, ``log(x / (1 - x))``."""
     d = xp.where(xp.abs(x - 0.5) < 0.2, x + x - 1, 0)  # exact; near one half a quotient would round it away
@@ -95,6 +95,11 @@ def _log_ratio(xp: Any, x1: Any, x2: Any) -> Any:
     return xp.where(close, xp.log1p(d), xp.log(x1) - xp.log(x2))
 
 
+def _log_ratio_slope(xp: Any, g: Any, x1: Any, x2: Any, more: int) -> Any:
+    x2 = filled(xp, x2, g)
+    return xp.where((x1 == 0) & (x2 == 0), 0, xp.scale(g, _log_ratio(xp, x1, x2) + more))
+
+
 def _divergence(xp: Any, x1: Any, x2: Any, more: Any, at_zero: Any) -> Any:
     """``x1 * log(x1 / x2) + more`` where both are positive, ``at_zero`` where ``x1`` is zero, else infinite."""
     inside = (x1 > 0) & (x2 > 0)
@@ -106,7 +111,7 @@ def _divergence(xp: Any, x1: Any, x2: Any, more: Any, at_zero: Any) -> Any:
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, x1, x2: xp.scale(g, _log_ratio(xp, x1, filled(xp, x2, g)) + 1),
+        lambda xp, g, x1, x2: _log_ratio_slope(xp, g, x1, x2, 1),
         lambda xp, g, x1, x2: -xp.unscale(xp.scale(g, x1), x2),
     ),
     dtype="float",
@@ -114,7 +119,7 @@ def _divergence(xp: Any, x1: Any, x2: Any, more: Any, at_zero: Any) -> Any:
 def rel_entr(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Relative entropy ``x1 * log(x1 / x2)``: zero where ``x1`` is zero, infinite where either is negative.
 
-    The derivative with respect to ``x1`` is infinite where that is zero.
+    The derivative with respect to ``x1`` is infinite where that is zero, but zero where both are.
 
     Examples
     --------
@@ -132,15 +137,15 @@ def rel_entr(xp: Any, x1: Any, x2: Any, /) -> Any:
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, x1, x2: xp.scale(g, _log_ratio(xp, x1, filled(xp, x2, g))),
-        lambda xp, g, x1, x2: xp.unscale(xp.scale(g, x2 - x1), x2),
+        lambda xp, g, x1, x2: _log_ratio_slope(xp, g, x1, x2, 0),
+        lambda xp, g, x1, x2: xp.where(filled(xp, x1, g) == 0, g, xp.unscale(xp.scale(g, x2 - x1), x2)),
     ),
     dtype="float",
 )
 def kl_div(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Kullback and Leibler's divergence ``x1 * log(x1 / x2) - x1 + x2``, which is never negative.
 
-    The derivative with respect to ``x1`` is infinite where that is zero.
+    The derivative with respect to ``x1`` is infinite where that is zero, but zero where both are.
 
     Examples
     --------
@@ -164,7 +169,9 @@ def _exprel_slope(xp: Any, g: Any, y: Any, x: Any) -> Any:
     near = xp.abs(x) < 1  # a series: no order of derivative cancels
     far = xp.where(near, 1, x)
     series = polynomial(xp.where(near, x, 0), EXPREL_SLOPE)
-    return xp.where(near, g * series, (xp.scale(g, xp.exp(far)) - xp.scale(g, y)) / far)
+    low = far < 0
+    part = (xp.exp(xp.where(low, far, 0)) - y) / far  # above zero exp(x) would overflow before its quotient
+    return xp.where(near, g * series, xp.scale(g, xp.where(low, part, xp.where(y == math.inf, y, y + part))))
 
 
 @primitive(ELEMENTWISE, vjp=_exprel_slope, dtype="float")

@@ -7,6 +7,8 @@ from typing import Any
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
+from .polynomials import polynomial, rest_of_one
+
 __all__ = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "exp", "exp2", "expm1",
     "log", "log10", "log1p", "log2", "logaddexp", "pow", "rsqrt", "sin", "sinc", "sinh",
@@ -179,7 +181,7 @@ def xlogy(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 # -- powers and roots ----------------------------------------------------------------------------
 def _pow_base(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
-    if isinstance(x2, (int, float)):  # constant exponents: cheap, and right at zero
+    if isinstance(x2, (int, float, complex)):  # constant exponents: cheap, and right at zero
         if x2 == 2:
             return xp.scale(g, x1 + x1)
         if x2 == 1:
@@ -187,10 +189,8 @@ def _pow_base(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
         if x2 == 0:
             return xp.zeros_like(g)
         if x2 == -1:
-            return -xp.unscale(g, x1 * x1)
-        return xp.scale(g, x1 ** (x2 - 1) * float(x2))
-    if isinstance(x2, complex):
-        return xp.scale(g, x1 ** (x2 - 1) * x2)
+            return -xp.unscale(xp.unscale(g, x1), x1)
+        return xp.scale(g, x1 ** (x2 - 1) * (x2 + 0.0))
     return xp.scale(g, xp.scale(x2, x1 ** (x2 - 1)))
 
 
@@ -301,7 +301,7 @@ def tan(xp: Any, x: Any, /) -> Any:
     return xp.tan(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, xp.sqrt((1 - x) * (x + 1))), dtype="float", precision="full")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, xp.sqrt(rest_of_one(x))), dtype="float", precision="full")
 def asin(xp: Any, x: Any, /) -> Any:
     """Inverse sine. Its derivative at -1 and 1 is infinite.
 
@@ -316,9 +316,7 @@ def asin(xp: Any, x: Any, /) -> Any:
     return xp.asin(x)
 
 
-@primitive(
-    ELEMENTWISE, vjp=lambda xp, g, x: -xp.unscale(g, xp.sqrt((1 - x) * (x + 1))), dtype="float", precision="full"
-)
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.unscale(g, xp.sqrt(rest_of_one(x))), dtype="float", precision="full")
 def acos(xp: Any, x: Any, /) -> Any:
     """Inverse cosine. Its derivative at -1 and 1 is minus infinity.
 
@@ -349,8 +347,8 @@ def atan(xp: Any, x: Any, /) -> Any:
 
 
 def _over_square(xp: Any, g: Any, r: Any) -> Any:
-    """``g / r**2``, where the square may overflow or vanish."""
-    return xp.unscale(xp.unscale(g, r), r)
+    """``g / r**2``, where the square may overflow or vanish; zero at infinity."""
+    return xp.where(r == math.inf, 0, xp.unscale(xp.unscale(g, r), r))
 
 
 @primitive(
@@ -380,9 +378,7 @@ def _sinc_slope(xp: Any, g: Any, x: Any) -> Any:
     t = x * math.pi
     near = xp.abs(t) < 1
     s = xp.where(near, t * t, 0)
-    series = s * _SINC_SLOPE[0] + _SINC_SLOPE[1]
-    for c in _SINC_SLOPE[2:]:
-        series = series * s + c
+    series = polynomial(s, _SINC_SLOPE)
     far = xp.where(near, 1, t)
     return g * xp.where(near, t * series, (xp.cos(far) - xp.sin(far) / far) / far) * math.pi
 
@@ -452,7 +448,12 @@ def tanh(xp: Any, x: Any, /) -> Any:
     return xp.tanh(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, xp.sqrt(x * x + 1)), dtype="float")
+def _asinh_slope(xp: Any, g: Any, x: Any) -> Any:
+    root = xp.sqrt(x * x - -1)  # the square may overflow; far out the root is abs(x), to the last digit
+    return xp.unscale(g, root if x.dtype in complexes else xp.where(xp.abs(x) < 1e9, root, xp.abs(x)))
+
+
+@primitive(ELEMENTWISE, vjp=_asinh_slope, dtype="float")
 def asinh(xp: Any, x: Any, /) -> Any:
     """Inverse hyperbolic sine.
 
@@ -467,7 +468,7 @@ def asinh(xp: Any, x: Any, /) -> Any:
     return xp.asinh(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(xp.unscale(g, xp.sqrt(x - 1)), xp.sqrt(x + 1)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(xp.unscale(g, xp.sqrt(x - 1)), xp.sqrt(x - -1)), dtype="float")
 def acosh(xp: Any, x: Any, /) -> Any:
     """Inverse hyperbolic cosine. Its derivative at 1 is infinite.
 
@@ -482,7 +483,7 @@ def acosh(xp: Any, x: Any, /) -> Any:
     return xp.acosh(x)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, (1 - x) * (x + 1)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, rest_of_one(x)), dtype="float")
 def atanh(xp: Any, x: Any, /) -> Any:
     """Inverse hyperbolic tangent.
 

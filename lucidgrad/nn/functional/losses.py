@@ -129,8 +129,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss: given beta={beta}, expected a number not below 0")
     d = _difference("smooth_l1_loss", input, target)
-    size = abs(d)
-    loss: Any = size if beta == 0 else lg.where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta)
+    loss: Any = abs(d) if beta == 0 else _rounded(d, beta, 1.0)
     return reduced("smooth_l1_loss", loss, legacy_reduction(size_average, reduce, reduction))
 
 
@@ -152,9 +151,16 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: given delta={delta}, expected a number above 0")
     d = _difference("huber_loss", input, target)
+    return _weighed("huber_loss", input, _rounded(d, delta, delta), weight, reduction, False)
+
+
+def _rounded(d: Any, joint: float, slope: float) -> Any:
+    """A parabola up to the joint, from there on a line of this slope; derivatives at infinity are the line's."""
     size = abs(d)
-    loss = lg.where(size <= delta, d * d * 0.5, (size - 0.5 * delta) * delta)
-    return _weighed("huber_loss", input, loss, weight, reduction, False)
+    near = size <= joint
+    inner = lg.where(near, d, 0.0)
+    outer = size - 0.5 * joint
+    return lg.where(near, inner * inner * (0.5 * slope / joint), outer if slope == 1 else outer * slope)
 
 
 # -- probabilities -------------------------------------------------------------------------------
