@@ -1,7 +1,7 @@
 """Random tensors: a generator per device, seeded together by `manual_seed`."""
 
 import math
-import secrets
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +86,7 @@ def set_states(states: dict[Device, Any]) -> None:
 def remember() -> tuple[dict[Device, Any], int]:
     """All that `recall` needs: the states, and the seed of default generators that will be made later."""
     if not _seed:
-        _seed["value"] = secrets.randbits(62)
+        _seed["value"] = int.from_bytes(os.urandom(8)) >> 2  # below 2**62
     return states(), _seed["value"]
 
 
