@@ -1,7 +1,6 @@
 """The data type functions of the Array API standard, on the canonical dtypes that all devices show."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .core import device, dtype as dtypes
 from .tensor import Tensor
@@ -26,8 +25,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class FloatInfo:
+class FloatInfo(NamedTuple):
     """Limits of a floating-point dtype; those of a complex one are its parts'."""
 
     bits: int
@@ -43,8 +41,7 @@ class FloatInfo:
         return self.smallest_normal
 
 
-@dataclass(frozen=True)
-class IntegerInfo:
+class IntegerInfo(NamedTuple):
     """Limits of an integer dtype."""
 
     bits: int

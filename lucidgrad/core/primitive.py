@@ -3,7 +3,6 @@
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from . import device
@@ -17,8 +16,7 @@ REQUIRED = inspect.Parameter.empty  # the default of metadata that must be given
 registry: dict[str, "Primitive"] = {}
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A family of primitives: what it knows of shapes, and so what its members need not declare."""
 
     name: str
