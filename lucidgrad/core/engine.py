@@ -15,11 +15,10 @@ from .box import Box
 from .dispatch import bound, box, complexes, place_of, raw
 from .levels import is_outside
 from .modes import state, switch
-from .plan import Plan
+from .plan import Plan, extras_of_node
 from .primitive import registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge
 
-_extras = operator.attrgetter("extras")
 _dtype_of_array, _dtype_of_tensor = operator.attrgetter("dtype"), operator.attrgetter("array.dtype")
 
 
@@ -117,7 +116,7 @@ class Walk:
             try:
                 self._sow(seeds)
                 self._loop()
-                for node in list(filter(_extras, self.pending)):
+                for node in list(filter(extras_of_node, self.pending)):
                     if type(node) is Leaf:  # a plain one when the walk began: it got a hook on the way
                         self._finish(node)
                 self.arrived.update(self.pending)  # what no node of the walk took is at a leaf

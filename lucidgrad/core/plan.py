@@ -9,7 +9,7 @@ from typing import Any
 
 from .tape import FREED, Leaf
 
-_age, _extras = operator.attrgetter("age"), operator.attrgetter("extras")
+_age, extras_of_node = operator.attrgetter("age"), operator.attrgetter("extras")
 _NONE: frozenset[Any] = frozenset()
 
 
@@ -24,7 +24,7 @@ class Plan:
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
         self.reached, self._dead, leaves = reach(roots)
-        self._leaves = list(filter(_extras, leaves))
+        self._leaves = list(filter(extras_of_node, leaves))
         visited = self.reached.difference(leaves)
         visited.update(self._leaves)
         self.order = sorted(visited, key=_age)
