@@ -5,12 +5,13 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types laws bench clean
+.PHONY: help demo test nightly sanitize other-pythons lint types laws bench clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    train a network on handwritten digits, then check its gradients"
 	@echo "make test    lint, types and the whole test suite"
+	@echo "make nightly as test, with peers installed, thousands of random cases, sanitizers and other Pythons"
 	@echo "make lint    ruff and import-linter"
 	@echo "make types   mypy"
 	@echo "make laws    ops x laws: every primitive against every law"
@@ -22,6 +23,22 @@ demo: $(VENV)/.demo
 
 test: lint types
 	$(BIN)/python -m pytest -n 2 --durations=10
+
+# What takes longer than a contributor should wait: random cases by the thousand, beside torch, jax and NVRTC.
+nightly: lint types sanitize other-pythons $(VENV)/.nightly
+	LUCIDGRAD_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --durations=10
+
+sanitize: $(VENV)/.test
+	$(BIN)/python -m tests.sanitize
+
+# Interpreters that are not there are named and left out.
+PYTHONS ?= python3.12 python3.13
+other-pythons:
+	@for python in $(PYTHONS); do \
+	  if command -v $$python >/dev/null; then \
+	    $(MAKE) test PYTHON=$$python VENV=.venv-$$python || exit 1; \
+	  else echo "$$python not found: not tested"; fi; \
+	done
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -39,15 +56,16 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m bench --json bench/results/latest.json --chart bench/results/latest.png
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment, one stamp per set of extras; a stamp is renewed when pyproject.toml changes.
 $(VENV)/.demo: extras := [demo]
 $(VENV)/.test: extras := [test]
+$(VENV)/.nightly: extras := [test,nightly]
 $(VENV)/.bench: extras := [bench]
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: pyproject.toml | $(BIN)/pip
+$(VENV)/.demo $(VENV)/.test $(VENV)/.nightly $(VENV)/.bench: pyproject.toml | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet --editable '.$(extras)'
 	@touch $@
 
