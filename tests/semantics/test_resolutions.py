@@ -340,3 +340,141 @@ def test_R20_any_iterable_but_no_dict(leaf, const):
     for call in calls:
         with pytest.raises(TypeError, match="dict"):
             call()
+
+
+# -- what PyTorch computes is not refused, and nothing depends on who looks, or on what came before ----------------
+WRITTEN = {
+    "quotient": lambda x, c: x / c,
+    "number over tensor": lambda x, c: 2.0 / x,
+    "remainder": lambda x, c: lg.fmod(x, c),
+    "sign": lambda x, c: lg.sign(x),
+    "erfinv": lambda x, c: lg.special.erfinv(x / 10),
+    "maximum pool": lambda x, c: lg.nn.functional.max_pool1d(lg.stack([x, c])[None], 2)[:, 0, 0],
+    "normalize": lambda x, c: lg.nn.functional.normalize(x, dim=0),
+}
+
+
+@pytest.mark.parametrize("op", WRITTEN.values(), ids=WRITTEN)
+def test_R21_results_may_be_written(leaf, const, op):
+    x, c = leaf([1.0, 2.0]), const([3.0, 4.0])
+    (expected,) = grad((op(x, c) * 5).sum(), x)
+    y = op(x, c)
+    y *= 5
+    same(grad(y.sum(), x)[0], expected.tolist())
+
+
+@pytest.mark.parametrize("other", [2, True, 2.0, np.float64(2), np.int64(2), np.float32(2)], ids=repr)
+def test_R22_numbers_do_not_lift(leaf, other):
+    x = leaf([1.0, 2.0]).detach().to(lg.float32).requires_grad_()
+    for op in (lambda a, b: a * b, lambda a, b: b * a, lambda a, b: a / b, lambda a, b: b - a, lambda a, b: a**b):
+        y = op(x, other)
+        assert type(y) is lg.Tensor
+        assert y.dtype == lg.float32
+        assert grad(y.sum(), x)[0].dtype == lg.float32
+
+
+def test_R22_integer_tensors_do_not_lift(leaf, const):
+    x = leaf([1.0, 2.0]).detach().to(lg.float32).requires_grad_()
+    for dtype in (lg.bool, lg.int8, lg.uint8, lg.int64):
+        n = const([1.0, 2.0]).to(dtype)
+        for y in (x / n, n * x, x + n.sum(), x.sum() / (x > 0).sum(), lg.where(x > 1, x, n)):
+            assert y.dtype == lg.float32
+            assert grad(y.sum(), x)[0].dtype == lg.float32
+    assert (x * const([1.0, 2.0]).to(lg.float64)).dtype == lg.float64
+
+
+LOOKS = {
+    "repr": repr,
+    "grad_fn": lambda y: y.grad_fn.name(),
+    "next_functions": lambda y: y.grad_fn.next_functions,
+    "metadata": lambda y: y.grad_fn.metadata,
+    "hook": lambda y: y.register_hook(lambda g: None),
+    "prehook": lambda y: y.grad_fn.register_prehook(lambda gs: None),
+    "posthook": lambda y: y.grad_fn.register_hook(lambda inner, outer: None),
+}
+
+
+@pytest.mark.parametrize("size", [10, 20_000])
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_R23_observing_changes_no_bit(leaf, look, size):
+    start = np.linspace(-3.0, 3.0, size).tolist()
+
+    def gradient(look):
+        x = leaf(start)
+        y = lg.logaddexp(lg.tanh(x), x * x)
+        look(y)
+        return grad(lg.softplus(y).sum(), x)[0].cpu().numpy().tobytes()
+
+    assert gradient(look) == gradient(lambda y: None)
+
+
+@pytest.mark.parametrize("size", [4, 400_000])
+def test_R24_calls_before_do_not_matter(leaf, size):
+    x = leaf([1.0] * size)
+    for number in (2, 2**70, 3, 2**64, True, -0.0, 0.0, 10**20, float("nan"), 0.5, -1):
+        y = x * number
+        assert np.array_equal(y.detach().cpu().numpy(), np.ones(size) * float(number), equal_nan=True)
+        assert np.array_equal(np.signbit(y.detach().cpu().numpy()[:1]), np.signbit([float(number)]))
+        (g,) = grad(y.sum(), x)
+        assert np.array_equal(g.cpu().numpy(), np.full(size, float(number)), equal_nan=True)
+
+
+@pytest.mark.parametrize("sizes", [(1, 7), (1, 30_000), (30_000, 30_000)])
+def test_R24_commutative_functions_commute(const, sizes):
+    a, b = (const(np.linspace(-2.0 - k, 3.0, size).tolist()) for k, size in enumerate(sizes))
+    for op in (lg.add, lg.multiply, lg.maximum, lg.minimum, lg.logaddexp, lg.hypot):
+        assert op(a, b).cpu().numpy().tobytes() == op(b, a).cpu().numpy().tobytes()
+
+
+COPIES = {
+    "repeat": lambda x: x.repeat(1, 1),
+    "repeat in front": lambda x: x.repeat(2, 1, 1),
+    "tile": lambda x: lg.tile(x, (1, 1)),
+    "matrix_power": lambda x: lg.linalg.matrix_power(x, 1),
+    "pixel_shuffle": lambda x: lg.nn.functional.pixel_shuffle(x[None], 1),
+    "pad": lambda x: lg.nn.functional.pad(x[None], (0, 0), mode="circular"),
+}
+
+
+@pytest.mark.parametrize("op", COPIES.values(), ids=COPIES)
+def test_R25_copies_share_no_memory(const, op):
+    x = const([[1.0, 2.0], [3.0, 4.0]])
+    y = op(x)
+    before = y.tolist()
+    x.fill_(9.0)
+    assert y.tolist() == before
+    y.fill_(7.0)
+    same(x, [[9.0, 9.0], [9.0, 9.0]])
+
+
+def test_R26_retained_gradients_are_of_the_newest_value(leaf):
+    x = leaf([1.0, 2.0, 3.0])
+    b = x * 1
+    b.retain_grad()
+    b[1:].mul_(2)
+    (b * b).sum().backward()
+    same(b.grad, [2.0, 8.0, 12.0])
+    same(x.grad, [2.0, 16.0, 24.0])
+
+
+def test_R26_inside_a_function_saved_inputs_have_their_history(leaf):
+    w = leaf([3.0, 3.0])
+
+    class Squared(lg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            with lg.enable_grad():
+                (inner,) = grad((x * x * w).sum(), x)
+                (x.detach() * w).sum().backward()
+            return g * inner / w.detach()
+
+    x = leaf([1.0, 2.0])
+    Squared.apply(x).sum().backward()
+    same(x.grad, [2.0, 4.0])
+    same(w.grad, [1.0, 2.0])
