@@ -1,6 +1,7 @@
 """What all tests share: array-api-strict's warning is off, and the matrix of ops and laws is printed at the end."""
 
 import contextlib
+import os
 import re
 from collections import Counter
 
@@ -8,6 +9,8 @@ from lucidgrad.backends import cudasim
 
 CELL = re.compile(r"test_matrix\.py::test_law\[(?P<law>.+)-(?P<op>\w+)\]$")
 
+
+os.environ["LUCIDGRAD_STRICT"] = "1"  # a kernel that can't be made for want of a compiler's skill is an error
 
 # Tests of device="cuda" run everywhere: on an emulated one where there is no GPU. Without a compiler they fail.
 if not cudasim.usable_gpus() and not cudasim.is_installed():

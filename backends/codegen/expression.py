@@ -101,6 +101,8 @@ class Graph:
         if name not in WEAK_RESULTS | COMPARISONS or any(node.dtype is complex for node in nodes):
             raise NeedsValue
         out = float if name == "divide" or float in types else int
+        if out is int and len(nodes) > 1 and name not in COMPARISONS:
+            raise NeedsValue  # Python's integers grow, C's overflow
         args = tuple(self.cast(node, out) for node in nodes)
         if name in COMPARISONS:
             return Symbol(self, self.node(name, args, np.dtype(bool)))

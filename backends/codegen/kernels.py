@@ -5,12 +5,11 @@ from typing import Any, NamedTuple
 
 from lucidgrad.core.primitive import Primitive, Recipe
 
-from .expression import Node, Untraceable
+from .expression import Node
+from .keys import Value, traced
 from .languages import CUDA, Language
 from .printing import arguments_of, statements
-from .tracing import Trace, Value, trace_forward, trace_pull
-
-_LONG = 2**63
+from .tracing import Trace, trace_forward, trace_pull
 
 
 class Kernel(NamedTuple):
@@ -62,18 +61,6 @@ def kernel_of(
     )
 
 
-def _traced_as(value: Any, array_type: type, by_value: bool) -> Any:
-    """What a trace is told of an argument: a dtype, the type of a parameter, or the value."""
-    kind = type(value)
-    if kind is array_type:
-        return value.dtype
-    if kind in (int, float, complex) and not by_value and not (kind is int and not -_LONG <= value < _LONG):
-        return kind
-    if value is None or kind in (bool, int, float, complex):
-        return Value(value)
-    raise Untraceable(f"an argument of type {kind.__name__}")
-
-
 def forward_kernel(
     primitive: Primitive,
     array_type: type,
@@ -83,7 +70,7 @@ def forward_kernel(
     language: Language = CUDA,
 ) -> Kernel:
     """The kernel of a primitive's program, for arguments like these; ``by_value``: numbers are constants of it."""
-    trace = trace_forward(primitive, [_traced_as(x, array_type, by_value) for x in xs], keywords)
+    trace = trace_forward(primitive, [traced(x, array_type, by_value) for x in xs], keywords)
     arrays = [i for i, x in enumerate(xs) if type(x) is array_type]
     results = [node for node in trace.results if node is not None]
     return kernel_of(trace, results, f"lg_{primitive.name}", arrays, language)
@@ -111,7 +98,7 @@ def pull_kernel(
 ) -> Pulled:
     """The kernel of a recipe's rules; ``into`` has the dtype of each result, None where it stays as it is."""
     kinds = [
-        value.dtype if what == "meta" else Value(value) if what == "kw" else _traced_as(value, type(g), by_value)
+        value.dtype if what == "meta" else Value(value) if what == "kw" else traced(value, type(g), by_value)
         for (what, _), value in zip(recipe.items, saved, strict=True)
     ]
     trace = trace_pull(recipe, goes, g.dtype, kinds)

@@ -20,6 +20,7 @@ _TYPES = {
     "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
     **_REAL, "complex64": "complex<float>", "complex128": "complex<double>",
 }  # fmt: skip
+_LOOPS = ("bool", "float32", "float64")
 _WEAK = {int: "long long", float: "double", complex: "complex<double>", bool: "bool"}
 
 
@@ -106,8 +107,8 @@ class PlainC(Language):
 
     def type(self, dtype: Any) -> str:
         target = super().type(dtype)
-        if not isinstance(dtype, type) and np.dtype(dtype).name not in ("bool", "float32", "float64"):
-            raise Untraceable(f"{np.dtype(dtype)} in a loop of floats")
+        if dtype is complex or (not isinstance(dtype, type) and np.dtype(dtype).name not in _LOOPS):
+            raise Untraceable(f"{target} in a loop of floats")
         return target
 
     def convert(self, target: str, word: str) -> str:

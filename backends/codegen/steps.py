@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .expression import Graph, Node, Symbol, Untraceable, WeakFloat
+from .keys import identity
 from .printing import _in_order
 from .tracing import _Arguments, _Namespace
 
@@ -39,7 +40,7 @@ class StepTrace(NamedTuple):
 
 def key_of_step(settings: dict[str, Any]) -> tuple[Any, ...]:
     """What a trace depends on: for parameters only that they are some."""
-    return tuple([float if value and type(value) is float else value for value in settings.values()])
+    return tuple([float if value and type(value) is float else identity(value) for value in settings.values()])
 
 
 def trace_step(program: Callable[..., Any], dtypes: Sequence[Any], settings: dict[str, Any]) -> StepTrace:

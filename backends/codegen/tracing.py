@@ -11,8 +11,9 @@ from lucidgrad.core.primitive import ELEMENTWISE, Primitive, Recipe, registry
 
 from .expression import Graph, NeedsValue, Node, Symbol, Untraceable, weak
 from .functions import FUNCTIONS
+from .keys import Value
 
-__all__ = ["NeedsValue", "Trace", "Value", "is_elementwise", "trace_forward", "trace_pull"]
+__all__ = ["NeedsValue", "Trace", "is_elementwise", "trace_forward", "trace_pull"]
 
 #: Linear primitives that act on each element, too.
 _PARTS = frozenset({"astype", "conj", "imag", "real"})
@@ -24,15 +25,6 @@ def is_elementwise(primitive: Primitive) -> bool:
     """Whether a primitive makes one element from one of each input."""
     acts = primitive.kind is ELEMENTWISE or primitive.name in _PARTS
     return acts and not primitive.variadic and not primitive.outputs
-
-
-class Value:
-    """An argument whose value goes into the expression: a Python number, a keyword, None."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
 
 class Trace:
@@ -106,6 +98,8 @@ class _Namespace:
         return Symbol(self._graph, self._graph.cast(self._graph.operand(fill_value), x.dtype))
 
     def finfo(self, dtype: Any) -> Any:
+        if np.dtype(dtype).kind not in "fc":
+            raise Untraceable("the limits of integers")
         limits = np.finfo(dtype)
         return types.SimpleNamespace(max=float(limits.max), min=float(limits.min), eps=float(limits.eps))
 

@@ -4,13 +4,14 @@ Kernels are made when arguments of new dtypes (and values of keywords) are first
 of a kernel, unless a rule looks at their values.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
 
 from lucidgrad.backends import codegen
-from lucidgrad.backends.codegen import Kernel, NeedsValue
+from lucidgrad.backends.codegen import Kernel, Untraceable
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, Recipe
 
@@ -22,8 +23,6 @@ PREAMBLE = (
 )
 #: Products and sums are rounded one by one, as on the CPU. (CuPy adds -ftz=true: tiny float32 results are zero.)
 OPTIONS = ("--fmad=false",)
-#: Of one program with this many kernels, new values of keywords and numbers make no more: it runs as it is.
-MOST_KERNELS = 100
 _NUMBERS = {int: "int64", float: "float64", complex: "complex128"}
 _ARRAY = cupy.ndarray
 
@@ -38,15 +37,6 @@ def compiled(kernel: Kernel) -> Any:
     )
 
 
-#: In a cache: the values of numbers, and the default dtype, belong to the key, too.
-_BY_VALUE = object()
-
-
-def _kind(value: Any) -> Any:
-    """What a cache knows of an argument."""
-    return value.dtype if type(value) is _ARRAY else type(value)
-
-
 # -- forward -------------------------------------------------------------------------------------
 def forward(primitive: Primitive) -> Callable[..., Any] | None:
     """The function that computes an elementwise primitive in one launch; None for other primitives.
@@ -55,25 +45,21 @@ def forward(primitive: Primitive) -> Callable[..., Any] | None:
     """
     if primitive.kind is not ELEMENTWISE or not codegen.is_elementwise(primitive):
         return None
-    cache: dict[Any, Any] = {}
+    program = _program(primitive)
+    plans = codegen.Plans(primitive.name, functools.partial(_forward_plan, primitive), program)
+    told, identity = codegen.told, codegen.identity
+    floats = primitive.dtype == "float"  # integers become the default dtype
 
     def kernel(*xs: Any, **keywords: Any) -> Any:
-        key: Any = (*map(_kind, xs), *keywords.items())
         try:
-            run = cache.get(key)
-        except TypeError:  # a keyword without a hash
-            return _program(primitive)(xs, keywords)
-        by_value = run is _BY_VALUE
-        if by_value:
-            key = (key, tuple(x for x in xs if type(x) is not _ARRAY), dtypes.get_default_dtype())
-            run = cache.get(key)
-        if run is None:
-            if len(cache) >= MOST_KERNELS:
-                return _program(primitive)(xs, keywords)
-            run = cache[key] = _forward_plan(primitive, xs, keywords, by_value)
-            if run is _BY_VALUE:
-                return kernel(*xs, **keywords)
-        return run(xs, keywords)
+            known: list[Any] = [x.dtype if type(x) is _ARRAY else told(x) for x in xs]
+        except Untraceable:
+            return program(xs, keywords)
+        for name, value in keywords.items():
+            known += (name, identity(value))
+        if floats:
+            known.append(dtypes.get_default_dtype())
+        return (plans.find(tuple(known), xs, xs, keywords) or program)(xs, keywords)
 
     kernel.__name__ = primitive.name
     return kernel
@@ -81,15 +67,7 @@ def forward(primitive: Primitive) -> Callable[..., Any] | None:
 
 def _forward_plan(primitive: Primitive, xs: Sequence[Any], keywords: dict[str, Any], by_value: bool) -> Any:
     """What the cache keeps: a function of arguments and keywords."""
-    discrete = not any(type(x) is _ARRAY and x.dtype.kind in "fc" for x in xs)
-    if not by_value and primitive.dtype == "float" and discrete:
-        return _BY_VALUE  # integers become the default dtype
-    try:
-        kernel = codegen.forward_kernel(primitive, _ARRAY, xs, keywords, by_value)
-    except NeedsValue:
-        return _program(primitive) if by_value else _BY_VALUE
-    except Exception:  # the program itself may raise, too, and tells why
-        return _program(primitive)
+    kernel = codegen.forward_kernel(primitive, _ARRAY, xs, keywords, by_value)
     launch, takes = compiled(kernel), kernel.takes
     if takes == tuple(range(len(xs))):
         return lambda xs, keywords: launch(*xs)
@@ -110,51 +88,33 @@ def pull(recipe: Recipe, goes: Sequence[bool]) -> Callable[..., Any] | None:
     if not codegen.is_elementwise(recipe.primitive):
         return None
     whats = tuple(what for what, _ in recipe.items)
-    cache: dict[Any, Any] = {}
+    make = functools.partial(_pull_plan, recipe, goes)
+    plans = codegen.Plans(f"the rules of {recipe.primitive.name}", make, codegen.rules_of(recipe, goes))
+    told, identity = codegen.told, codegen.identity
 
     def pulled(g: Any, saved: tuple[Any, ...], targets: Sequence[Any] | None) -> Any:
         known: list[Any] = [g.dtype]
-        for what, value in zip(whats, saved, strict=True):
-            if type(value) is _ARRAY or what == "meta":
-                known.append(value.dtype)
-            else:
-                known.append(value if what == "kw" else type(value))
+        try:
+            for what, value in zip(whats, saved, strict=True):
+                if type(value) is _ARRAY or what == "meta":
+                    known.append(value.dtype)
+                else:
+                    known.append(identity(value) if what == "kw" else told(value))
+        except Untraceable:
+            return None
         into = None
         if targets is not None:
             shape = g.shape
-            into = tuple(None if t is None or t[0] != shape else t[1] for t in targets)
-        key: Any = (*known, into)
-        try:
-            run = cache.get(key)
-        except TypeError:  # a keyword without a hash
-            return None
-        by_value = run is _BY_VALUE
-        if by_value:
-            key = (key, tuple(value for value in saved if type(value) in _NUMBERS))
-            run = cache.get(key)
-        if run is None:
-            if len(cache) >= MOST_KERNELS:
-                return None
-            run = cache[key] = _pull_plan(recipe, goes, g, saved, into, by_value)
-            if run is _BY_VALUE:
-                return pulled(g, saved, targets)
-        return run(g, saved)
+            into = tuple([None if t is None or t[0] != shape else t[1] for t in targets])
+        run = plans.find((*known, into), saved, g, saved, into)
+        return None if run is None else run(g, saved)
 
     return pulled
 
 
-def _nothing(g: Any, saved: tuple[Any, ...]) -> None:
-    """The rules have to run as they are."""
-
-
 def _pull_plan(recipe: Recipe, goes: Sequence[bool], g: Any, saved: tuple[Any, ...], into: Any, by_value: bool) -> Any:
     """What the cache keeps: a function of the cotangent and what the node kept."""
-    try:
-        made = codegen.pull_kernel(recipe, goes, g, saved, into, by_value)
-    except NeedsValue:
-        return _nothing if by_value else _BY_VALUE
-    except Exception:  # rules that raise do so when they run
-        return _nothing
+    made = codegen.pull_kernel(recipe, goes, g, saved, into, by_value)
     results = made.results
     if made.kernel is None:
         return lambda g, saved: [None if k is None else g for k in results]

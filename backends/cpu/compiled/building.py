@@ -14,6 +14,8 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lucidgrad.backends.codegen import report
+
 if TYPE_CHECKING:
     from .toolchain import Toolchain
 
@@ -43,6 +45,7 @@ def load(name: str, source: str | dict[str, str] | Sequence[str], flags: Sequenc
                 _loaded[key] = toolchain.library(f"{name}-{key[:24]}", texts, flags)
             except OSError as error:
                 _loaded[key], _failures[name] = None, str(error)
+                report(f"the compiled library {name}", str(error))
         return _loaded[key]
 
 

@@ -12,22 +12,20 @@ import ctypes
 import functools
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lucidgrad.backends import codegen
-from lucidgrad.backends.codegen import Kernel, NeedsValue
+from lucidgrad.backends.codegen import Kernel, Untraceable
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, Recipe, registry
 
 from . import building, memory, threads
 from .layouts import Layout, layout_of
 
-__all__ = ["MOST_KERNELS", "OFFSET", "bound", "copy", "forward", "least_elements", "pull", "runner"]
+__all__ = ["OFFSET", "bound", "copy", "forward", "least_elements", "pull", "runner"]
 
-#: Of one program with this many loops, new values of keywords and numbers make no more: NumPy runs it.
-MOST_KERNELS = 100
 #: The sizes from which loops pay: see `least_elements`.
 SMALLEST, SMALLEST_PLAIN = 1 << 13, 1 << 18
 _CALL = re.compile(r"= ([a-z][a-z0-9]+|lg_(logaddexp|remainder|floor_\w+)f?)\(")  # unlike lg_maximum, __builtin_sqrt
@@ -38,8 +36,6 @@ _TAKEN = _FLOATS | {np.dtype("bool")}
 _NUMBERS = {int: ctypes.c_longlong, float: ctypes.c_double}
 #: Where an array object keeps the address of its data: behind what all objects have.
 OFFSET = object.__basicsize__
-#: In a cache: the values of numbers belong to the key, too.
-_BY_VALUE = object()
 
 
 # -- running a loop ------------------------------------------------------------------------------
@@ -106,80 +102,71 @@ def _addresses_are_known() -> bool:
     return bool(ctypes.c_void_p.from_address(id(probe) + OFFSET).value == probe.ctypes.data)
 
 
+class _Loop:
+    """A kernel with what is compiled of it: a function for each way in which arrays are laid out."""
+
+    __slots__ = ("_kernel", "_runs", "arrays", "least", "numbers")
+
+    def __init__(self, kernel: Kernel, usual: Any = None) -> None:
+        count = len(kernel.arrays)
+        self.arrays, self.numbers = kernel.takes[:count], kernel.takes[count:]
+        self.least = least_elements(kernel, usual)
+        self._kernel, self._runs = kernel, {}  # type: tuple[Kernel, dict[tuple[bool, ...], Any]]
+
+    def __call__(self, xs: Sequence[Any], shape: tuple[int, ...] | None = None) -> list[Any] | None:
+        """The results for the arguments of a program, which must have the shape; None if they are for NumPy."""
+        arrays = [xs[place] for place in self.arrays]
+        layout = layout_of(arrays)
+        if layout is None or (shape is not None and layout.shape != shape):
+            return None
+        try:
+            run = self._runs[layout.varies]
+        except KeyError:
+            run = self._runs[layout.varies] = runner(self._kernel, layout)
+        return None if run is None else run(layout, arrays, [xs[place] for place in self.numbers])
+
+
+def _check_dtypes(arrays: Iterable[Any]) -> None:
+    dtypes = {x.dtype for x in arrays if type(x) is _ARRAY}
+    if not dtypes & _FLOATS or not dtypes <= _TAKEN:
+        raise Untraceable("dtypes that loops don't take")
+
+
 # -- forward -------------------------------------------------------------------------------------
 def forward(primitive: Primitive, usual: Callable[..., Any]) -> Callable[..., Any]:
     """The function that computes a primitive on large arrays; ``usual`` serves where a loop does not."""
     if primitive.kind is not ELEMENTWISE or not codegen.is_elementwise(primitive) or building.why_not():
         return usual
-    cache: dict[Any, Any] = {}
-    least = SMALLEST  # what loops that were made say, whatever their dtypes
+
+    def make(xs: Sequence[Any], keywords: dict[str, Any], by_value: bool) -> _Loop:
+        _check_dtypes(xs)
+        return _Loop(codegen.forward_kernel(primitive, _ARRAY, xs, keywords, by_value, codegen.PLAIN_C), usual)
+
+    plans = codegen.Plans(primitive.name, make, lambda xs, keywords: usual(*xs, **keywords))
+    told, identity = codegen.told, codegen.identity
 
     def kernel(*xs: Any, **keywords: Any) -> Any:
-        nonlocal least
         known: list[Any] = []
-        arrays = []
         size = 0
-        for x in xs:
-            if type(x) is _ARRAY:
-                known.append(x.dtype)
-                arrays.append(x)
-                size = max(size, x.size)
-            else:
-                known.append(type(x))
-        if size < least:
-            return usual(*xs, **keywords)
-        layout = layout_of(arrays)
-        if layout is None:
-            return usual(*xs, **keywords)
-        key: Any = (*known, layout.varies, *keywords.items())
         try:
-            plan = cache.get(key)
-        except TypeError:  # a keyword without a hash
+            for x in xs:
+                if type(x) is _ARRAY:
+                    known.append(x.dtype)
+                    size = max(size, x.size)
+                else:
+                    known.append(told(x))
+        except Untraceable:
             return usual(*xs, **keywords)
-        by_value = plan is _BY_VALUE
-        if by_value:
-            key = (key, *(x for x in xs if type(x) is not _ARRAY))
-            plan = cache.get(key)
-        if plan is None:
-            if len(cache) >= MOST_KERNELS:
-                return usual(*xs, **keywords)
-            plan = cache[key] = _forward_plan(primitive, usual, xs, keywords, layout, by_value)
-            if plan is _BY_VALUE:
-                return kernel(*xs, **keywords)
-            if plan[0] is not None:
-                least = plan[1]
-        run, enough, places = plan
-        if run is None or size < enough:
+        if size < SMALLEST:
             return usual(*xs, **keywords)
-        return run(layout, arrays, [xs[place] for place in places])[0]
+        for name, value in keywords.items():
+            known += (name, identity(value))
+        loop = plans.find(tuple(known), xs, xs, keywords)
+        made = None if loop is None or size < loop.least else loop(xs)
+        return usual(*xs, **keywords) if made is None else made[0]
 
     kernel.__name__ = primitive.name
     return kernel
-
-
-_NEVER = (None, SMALLEST, ())
-
-
-def _forward_plan(
-    primitive: Primitive,
-    usual: Callable[..., Any],
-    xs: Sequence[Any],
-    keywords: dict[str, Any],
-    layout: Layout,
-    by_value: bool,
-) -> Any:
-    """What the cache keeps: the loop, from which size on it runs, and which arguments are numbers for it."""
-    dtypes = {x.dtype for x in xs if type(x) is _ARRAY}
-    if not dtypes & _FLOATS or not dtypes <= _TAKEN:
-        return _NEVER
-    try:
-        kernel = codegen.forward_kernel(primitive, _ARRAY, xs, keywords, by_value, codegen.PLAIN_C)
-        run = runner(kernel, layout)
-    except NeedsValue:
-        return _NEVER if by_value else _BY_VALUE
-    except Exception:  # what can't be traced; and a program that raises does so when it runs
-        return _NEVER
-    return _NEVER if run is None else (run, least_elements(kernel, usual), kernel.takes[len(kernel.arrays) :])
 
 
 @functools.cache
@@ -205,88 +192,41 @@ def pull(recipe: Recipe, goes: Sequence[bool]) -> Callable[..., Any] | None:
     It gives None where the rules have to run as they are. ``targets`` are what cotangents must become; where no sum
     over broadcast axes is needed they have the right dtype already.
     """
-    if not codegen.is_elementwise(recipe.primitive) or building.why_not():
+    primitive = recipe.primitive
+    if not codegen.is_elementwise(primitive) or building.why_not():
         return None
     whats = tuple(what for what, _ in recipe.items)
-    cache: dict[Any, Any] = {}
-    least = SMALLEST
+    told, identity = codegen.told, codegen.identity
+
+    def make(g: Any, saved: tuple[Any, ...], into: Any, by_value: bool) -> Any:
+        _check_dtypes((g, *saved))
+        found = codegen.pull_kernel(recipe, goes, g, saved, into, by_value, codegen.PLAIN_C)
+        return None if found.kernel is None else _Loop(found.kernel), found.results
+
+    plans = codegen.Plans(f"the rules of {primitive.name}", make, codegen.rules_of(recipe, goes))
 
     def pulled(g: Any, saved: tuple[Any, ...], targets: Sequence[Any] | None) -> Any:
-        nonlocal least
-        if g.size < least:
+        if g.size < SMALLEST:
             return None
         known: list[Any] = [g.dtype]
-        for what, value in zip(whats, saved, strict=True):
-            if type(value) is _ARRAY or what == "meta":
-                known.append(value.dtype)
-            else:
-                known.append(value if what == "kw" else type(value))
+        try:
+            for what, value in zip(whats, saved, strict=True):
+                if type(value) is _ARRAY or what == "meta":
+                    known.append(value.dtype)
+                else:
+                    known.append(identity(value) if what == "kw" else told(value))
+        except Untraceable:
+            return None
         shape, into = g.shape, None
         if targets is not None:
-            into = tuple(None if t is None or t[0] != shape else t[1] for t in targets)
-        key: Any = (*known, into)
-        try:
-            plan = cache.get(key)
-        except TypeError:  # a keyword without a hash
-            return None
-        by_value = plan is _BY_VALUE
-        if by_value:
-            key = (key, tuple(value for value in saved if type(value) in _NUMBERS))
-            plan = cache.get(key)
+            into = tuple([None if t is None or t[0] != shape else t[1] for t in targets])
+        plan = plans.find((*known, into), saved, g, saved, into)
         if plan is None:
-            if len(cache) >= MOST_KERNELS:
-                return None
-            plan = cache[key] = _pull_plan(recipe, goes, g, saved, into, by_value)
-            if plan is _BY_VALUE:
-                return pulled(g, saved, targets)
-            least = plan[1]
-        return plan[0](g, saved)
+            return None
+        loop, results = plan
+        if loop is None:
+            return [None if k is None else g for k in results]
+        made = None if g.size < loop.least else loop((g, *saved), shape)
+        return None if made is None else [None if k is None else g if k < 0 else made[k] for k in results]
 
     return pulled
-
-
-def _nothing(g: Any, saved: tuple[Any, ...]) -> None:
-    """The rules have to run as they are."""
-
-
-_RULES = (_nothing, SMALLEST)
-
-
-def _pull_plan(recipe: Recipe, goes: Sequence[bool], g: Any, saved: tuple[Any, ...], into: Any, by_value: bool) -> Any:
-    """What the cache keeps: a function of the cotangent and what the node kept, and from which size on it pays."""
-    dtypes = {g.dtype, *(value.dtype for value in saved if type(value) is _ARRAY)}
-    if not dtypes & _FLOATS or not dtypes <= _TAKEN:
-        return _RULES
-    try:
-        found = codegen.pull_kernel(recipe, goes, g, saved, into, by_value, codegen.PLAIN_C)
-    except NeedsValue:
-        return _RULES if by_value else _BY_VALUE
-    except Exception:  # rules that raise do so when they run
-        return _RULES
-    made, results = found.kernel, found.results
-    if made is None:
-        return (lambda g, saved: [None if k is None else g for k in results]), SMALLEST
-    kernel: Kernel = made
-    count = len(kernel.arrays)
-    places = tuple(place - 1 for place in kernel.takes[1:count])
-    numbers = tuple(place - 1 for place in kernel.takes[count:])
-    least = least_elements(kernel)
-    runs: dict[tuple[bool, ...], Any] = {}
-
-    def run(g: Any, saved: tuple[Any, ...]) -> list[Any] | None:
-        if g.size < least:
-            return None
-        arrays = [g, *[saved[place] for place in places]]
-        layout = layout_of(arrays)
-        if layout is None or layout.shape != g.shape:
-            return None
-        try:
-            loop = runs[layout.varies]
-        except KeyError:
-            loop = runs[layout.varies] = runner(kernel, layout)
-        if loop is None:
-            return None
-        made = loop(layout, arrays, [saved[place] for place in numbers])
-        return [None if k is None else g if k < 0 else made[k] for k in results]
-
-    return run, least
