@@ -139,6 +139,9 @@ class Strict(Generic):
     def owns(self, array: Any) -> bool:
         return bool(array._array.flags.owndata)
 
+    def contiguous(self, array: Any) -> bool:
+        return bool(array._array.flags.c_contiguous)
+
     def writable(self, array: Any) -> bool:
         return bool(array._array.flags.writeable)
 

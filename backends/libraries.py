@@ -73,6 +73,9 @@ class Torch(Generic):
     def owns(self, array: Any) -> bool:
         return array._base is None
 
+    def contiguous(self, array: Any) -> bool:
+        return bool(array.is_contiguous())
+
     def writable(self, array: Any) -> bool:
         return not any(step == 0 and n > 1 for step, n in zip(array.stride(), array.shape, strict=True))
 

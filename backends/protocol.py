@@ -25,6 +25,11 @@ STANDARD = frozenset(
 )
 
 
+def overlapping(array: Any) -> bool:
+    """Whether elements of an array share memory: an axis is stretched."""
+    return bool(array.size) and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True))
+
+
 class Namespace:
     """The functions of one back end: its kernels, the standard's functions, and every primitive's program."""
 
@@ -102,6 +107,10 @@ class Backend:
     def writable(self, array: Any) -> bool:
         """Whether an array can be written in place."""
         return True
+
+    def contiguous(self, array: Any) -> bool:
+        """Whether the elements follow one another in memory, the last axis fastest."""
+        return not hasattr(array, "flags") or bool(array.flags.c_contiguous)
 
     def write(self, array: Any, key: Any, value: Any) -> None:
         """``array[key] = value``."""

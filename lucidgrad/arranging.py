@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from .core import inplace
+from .core import device, inplace
 from .core.box import Box
 from .core.dispatch import UNSET
 from .core.primitive import Primitive
@@ -109,8 +109,11 @@ class Arranging:
     addmm, baddbmm, bmm, kron, mv, vdot = linalg.addmm, linalg.baddbmm, linalg.bmm, linalg.kron, linalg.mv, linalg.vdot
 
     def contiguous(self) -> Any:
-        """This tensor: every back end takes strided arrays."""
-        return self
+        """This tensor if its elements follow one another in memory; else a copy in which they do."""
+        x: Any = self
+        if device.by_array[type(x.array)].contiguous(x.array):
+            return x
+        return _in_order(x)
 
     flipud, fliplr, rot90 = arrangement.flipud, arrangement.fliplr, arrangement.rot90
     diag_embed = arrangement.diag_embed
@@ -166,6 +169,11 @@ class Arranging:
 
 def _axis(dim: Any, axis: Any) -> Any:
     return dim if axis is UNSET else axis
+
+
+@movement.apart
+def _in_order(x: Any) -> Any:
+    return shape.reshape(shape.reshape(x, (-1,)), x.shape)
 
 
 def _assign(x: Any, value: Any) -> Any:

@@ -337,37 +337,47 @@ class Methods:
 
     def float(self) -> Any:
         """As float32."""
-        return xp.astype(self, dtypes.named("float32"))
+        return self.to(dtypes.named("float32"))  # type: ignore[attr-defined]
 
     def double(self) -> Any:
         """As float64."""
-        return xp.astype(self, dtypes.named("float64"))
+        return self.to(dtypes.named("float64"))  # type: ignore[attr-defined]
 
     def half(self) -> Any:
         """As float16."""
-        return xp.astype(self, dtypes.named("float16"))
+        return self.to(dtypes.named("float16"))  # type: ignore[attr-defined]
 
     def long(self) -> Any:
         """As int64."""
-        return xp.astype(self, dtypes.named("int64"))
+        return self.to(dtypes.named("int64"))  # type: ignore[attr-defined]
 
     def int(self) -> Any:
         """As int32."""
-        return xp.astype(self, dtypes.named("int32"))
+        return self.to(dtypes.named("int32"))  # type: ignore[attr-defined]
 
     def bool(self) -> Any:
         """As bool."""
-        return xp.astype(self, dtypes.named("bool"))
+        return self.to(dtypes.named("bool"))  # type: ignore[attr-defined]
 
     @property
     def real(self) -> Any:
         """The real part."""
         return elementwise.real(self)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        elementwise.real(self).copy_(value)
+
     @property
     def imag(self) -> Any:
         """The imaginary part."""
         return elementwise.imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if not self.is_complex():
+            raise RuntimeError(f"imag: given a tensor of dtype {self.array.dtype}, expected a complex one")  # type: ignore[attr-defined]
+        elementwise.imag(self).copy_(value)
 
     def is_floating_point(self) -> Any:
         """Whether the dtype is a real floating-point one."""

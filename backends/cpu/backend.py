@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lucidgrad.backends.protocol import Backend
+from lucidgrad.backends.protocol import Backend, overlapping
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.device import Device
 from lucidgrad.core.dispatch import bound, complexes, floats
@@ -68,7 +68,7 @@ class CPU(Backend):
         return bool(array.flags.owndata)
 
     def writable(self, array: Any) -> bool:
-        return bool(array.flags.writeable)
+        return bool(array.flags.writeable) and not (0 in array.strides and overlapping(array))
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, (np.ndarray, np.generic))

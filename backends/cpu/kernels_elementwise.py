@@ -222,6 +222,10 @@ PROGRAMS = (
 )
 
 
+def _imag(x: Any, /) -> Any:
+    return x.imag if x.dtype.kind == "c" else np.zeros_like(x)  # NumPy's zeros can't be written
+
+
 def _angle(x: Any, /) -> Any:
     return np.angle(x if x.dtype.kind in "fc" else x.astype(dtypes.get_default_dtype()))
 
@@ -240,6 +244,7 @@ TABLE: dict[str, Callable[..., Any]] = {
     "exp2": np.exp2,
     "floor_divide": floor_divide,
     "heaviside": np.heaviside,
+    "imag": _imag,
     "nan_to_num": nan_to_num,
     "pow": operator.pow,  # unlike the ufunc it knows squares and roots
     "reciprocal": reciprocal,

@@ -34,7 +34,10 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     shape = shape if type(shape) is tuple else tuple(shape) if type(shape) is list else (shape,)
     try:
         if min(shape, default=0) >= 0:  # what numpy.broadcast_to does, at a quarter of its price
-            return np.nditer(x, _VIEW, ("readonly",), None, "C", "no", None, shape).itviews[0]  # type: ignore[call-overload]
+            y = np.nditer(x, _VIEW, ("readonly",), None, "C", "no", None, shape).itviews[0]  # type: ignore[call-overload]
+            if x.flags.writeable:  # as far as elements don't share their memory, which the back end sees to
+                y.flags.writeable = True
+            return y
     except (ValueError, TypeError):
         pass
     raise ValueError(f"broadcast_to: an array of shape {np.shape(x)} can't be broadcast to {shape}")

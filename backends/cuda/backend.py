@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 from cupy.cuda import get_device_id, runtime
 
-from lucidgrad.backends.protocol import STANDARD, Backend, Namespace
+from lucidgrad.backends.protocol import STANDARD, Backend, Namespace, overlapping
 from lucidgrad.core import device
 from lucidgrad.core.device import Device
 from lucidgrad.core.dispatch import different
@@ -114,7 +114,7 @@ class CUDA(Backend):
         return array.base is None
 
     def writable(self, array: Any) -> bool:
-        return not (array.size and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)))
+        return not overlapping(array)
 
     def write(self, array: Any, key: Any, value: Any) -> None:
         with self.at(array):

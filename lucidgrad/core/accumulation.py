@@ -8,6 +8,7 @@ from typing import Any
 from . import device
 from .dispatch import box, raw
 from .modes import enable_grad
+from .primitive import registry
 from .tape import touch
 
 _accumulating = threading.Lock()
@@ -28,7 +29,7 @@ def accumulate(tensor: Any, found: dict[Any, Any], key: Any, create_graph: bool)
         old = getattr(tensor, "_grad", None)
         if create_graph:
             with enable_grad():
-                tensor._grad = g if old is None else old + g
+                tensor._grad = registry["clone"].op(g) if old is None else old + g  # nobody else's memory
             return
         backend = device.by_array[type(g)]
         if old is None:

@@ -223,8 +223,12 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
     if array is NotImplemented:
         array, node = device.by_array[type(x.array)].asarray(value), None
     recording = state.recording and (node is not None or _has_history(x))
-    check_writable(x, name, recording)
     backend = device.by_array[type(x.array)]
+    if not backend.writable(x.array):  # stretched, but perhaps not in this part
+        part = key_step.op(x, **keywords)
+        if storage(part.array) is storage(x.array) and keywords["key"] is not ... and backend.writable(part.array):
+            return assign(part, key_step, {"key": ...}, value)
+    check_writable(x, name, recording)
     meta = Meta(x.array.shape, x.array.dtype, backend.device_of(x.array))
     old = node_of(x)
     if isinstance(value, Box) and type(array) is type(x.array) and backend.storage(array) is backend.storage(x.array):

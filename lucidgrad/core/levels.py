@@ -243,6 +243,9 @@ class LayerBackend:
     def writable(self, array: Layer) -> bool:
         return self._inner(array).writable(array.front)
 
+    def contiguous(self, array: Layer) -> bool:
+        return self._inner(array).contiguous(array.front)
+
     def owns(self, array: Layer) -> bool:
         return False
 

@@ -9,6 +9,7 @@ from .axes import axes_of, axis_of, product, sizes_of
 from .diagonals import diagonal, diagonal_put
 from .indexing import index
 from .joining import unstack
+from .movement import apart
 from .shape import flip, permute_dims, reshape, swapaxes
 from .sorting import nonzero
 from .taking import take, take_along_axis
@@ -55,6 +56,7 @@ def fliplr(x: Any, /) -> Any:
     return flip(x, axis=1)
 
 
+@apart
 def rot90(x: Any, /, k: int = 1, axes: Sequence[int] = (0, 1), *, dims: Any = None) -> Any:
     """Turned k times by a right angle, from the first of two axes towards the second.
 
@@ -79,6 +81,7 @@ def rot90(x: Any, /, k: int = 1, axes: Sequence[int] = (0, 1), *, dims: Any = No
 
 
 # -- diagonals -----------------------------------------------------------------------------------
+@apart
 def diag(x: Any, /, k: int = 0) -> Any:
     """A matrix with a vector on its k-th diagonal, or the k-th diagonal of a matrix.
 
@@ -131,6 +134,7 @@ def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     return diagonal_put(x, offset=offset, axis1=pair[0], axis2=pair[1], shape=shape)
 
 
+@apart
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix of a vector's powers, one in each of N columns, falling or increasing.
 

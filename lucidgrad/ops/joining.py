@@ -11,6 +11,7 @@ from lucidgrad.core.primitive import LINEAR, joint, primitive
 
 from .axes import axis_of, beside, product, sizes_of
 from .indexing import put_add, take
+from .movement import apart
 from .shape import atleast_1d, atleast_2d, atleast_3d, broadcast_to, expand_dims, reshape
 
 
@@ -259,6 +260,7 @@ def column_stack(arrays: Sequence[Any]) -> Any:
 
 
 # -- tile, repeat, pad ---------------------------------------------------------------------------
+@apart
 def tile(x: Any, repetitions: Any, /) -> Any:
     """An array repeated along each axis as a whole.
 
@@ -282,6 +284,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     return reshape(wide, tuple(t * n for t, n in pairs))
 
 
+@apart
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     """Each element repeated: as often as one number says, or as numbers for each place along the axis say.
 
@@ -323,6 +326,7 @@ def _home(x: Any) -> Any:
     return device.backend_of(raw)
 
 
+@apart
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
     """Add elements before and after, along each axis (NumPy's meaning).
 

@@ -13,6 +13,7 @@ from .diagonals import diagonal, diagonal_put
 from .elementwise import ones_like
 from .forward import by_gradient, symmetric, total
 from .linalg import matmul
+from .movement import apart
 from .scan import is_complex
 
 NAN = float("nan")
@@ -140,6 +141,7 @@ def solve_triangular(xp: Any, x1: Any, x2: Any, /, *, upper: bool) -> Any:
     return xp.where(lost, xp.full_like(y, NAN), y)
 
 
+@apart
 def matrix_power(x: Any, n: int, /) -> Any:
     """Products of a matrix with itself, n factors; with n negative, of its inverse.
 

@@ -1,10 +1,14 @@
-"""Moving arrays between devices."""
+"""Moving arrays between devices, and into memory of their own."""
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 from lucidgrad.core import device as devices
 from lucidgrad.core.primitive import LINEAR, primitive
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
@@ -38,3 +42,23 @@ def clone(xp: Any, x: Any, /) -> Any:
     [1.0, 1.0]
     """
     return devices.backend_of(x).copy(x)
+
+
+def apart(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function as no view: a result that would share its first argument's memory is copied."""
+
+    @functools.wraps(function)
+    def with_own_memory(*args: P.args, **keywords: P.kwargs) -> R:
+        y: Any = function(*args, **keywords)
+        of: Any = args[0] if args else next(iter(keywords.values()))
+        return clone(y) if _share(y.array, getattr(of, "array", of)) else y
+
+    return with_own_memory
+
+
+def _share(y: Any, x: Any) -> bool:
+    """Whether two arrays lie in the same memory."""
+    if type(y) is not type(x):
+        return False
+    storage = devices.by_array[type(y)].storage
+    return storage(y) is storage(x)

@@ -15,6 +15,7 @@ from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, joint, primitive
 
 from .axes import axis_of
+from .movement import apart
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -351,6 +352,7 @@ def cummin(x: Any, /, axis: int) -> ValuesAndIndices:
 
 # -- the inverse of a running sum ----------------------------------------------------------------
 @torch_spelled
+@apart
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """Differences of neighbours along an axis, n times over, after joining ``prepend`` and ``append`` on.
 

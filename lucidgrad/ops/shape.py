@@ -23,6 +23,7 @@ from .axes import (
     sizes_of,
 )
 from .diagonals import diagonal as diagonal, diagonal_put as diagonal_put, tril as tril, triu as triu
+from .movement import apart
 
 
 # -- reshape and broadcast -----------------------------------------------------------------------
@@ -208,6 +209,7 @@ def matrix_transpose(xp: Any, x: Any, /) -> Any:
 
 
 # -- elements in another order -------------------------------------------------------------------
+@apart  # rules reverse without a copy
 @primitive(LINEAR, vjp=lambda xp, g, *, axis: xp.flip(g, axis=axis), view=True)
 def flip(xp: Any, x: Any, /, axis: Any = None) -> Any:
     """Reverse the order of the elements along one axis, several, or all.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.ops.movement import apart
 from lucidgrad.tensor import Tensor
 
 __all__ = ["pad"]
@@ -79,6 +80,7 @@ def _cropped(x: Any, axis: int, before: int, after: int) -> Any:
     return _part(x, axis, max(-before, 0), x.shape[axis] - max(-after, 0))
 
 
+@apart
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Add elements before and after the last axes; negative numbers take them away.
 
@@ -133,4 +135,4 @@ def _constant(x: Any, pairs: Sequence[tuple[int, int]], value: float) -> Any:
             )
         x = _cropped(x, axis, before, after)
     widths = [(max(before, 0), max(after, 0)) for before, after in pairs]
-    return lg.pad(x, widths, constant_values=value) if any(map(any, widths)) else lg.clone(x)
+    return lg.pad(x, widths, constant_values=value) if any(map(any, widths)) else x

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.ops.movement import apart
 from lucidgrad.tensor import Tensor
 
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -214,6 +215,7 @@ def _check_image(name: str, x: Any, fits: bool, expected: str) -> None:
         raise RuntimeError(f"{name}: given an input of shape {tuple(x.shape)}, expected {expected}")
 
 
+@apart
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels become places: ``(*, c * r**2, height, width)`` becomes ``(*, c, height * r, width * r)``.
 
@@ -238,6 +240,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return x.reshape((*lead, c // r**2, h * r, w * r))
 
 
+@apart
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Places become channels: the inverse of `pixel_shuffle`.
 
@@ -262,6 +265,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return x.reshape((*lead, c * r**2, h // r, w // r))
 
 
+@apart
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleave groups of channels: ``(n, groups * c, *sizes)``, the first of each group first.
 
