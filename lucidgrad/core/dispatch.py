@@ -137,7 +137,7 @@ def track_view(x: Any, out: Any, primitive: Primitive, keywords: dict[str, Any])
 
 
 def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alias | None:
-    """The alias of a view of x."""
+    """The alias of a view of x. Without steps its history, and that of its own views, can't be replayed."""
     if x._alias is INFERENCE:
         return INFERENCE
     if not state.recording:
@@ -145,7 +145,8 @@ def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alia
     if x._alias is None:
         return Alias(x, steps, x._node, barrier)
     parent = x._alias
-    return Alias(parent.base, parent.steps + steps, parent.seen, barrier or parent.barrier)
+    steps = parent.steps + steps if parent.steps and steps else ()
+    return Alias(parent.base, steps, parent.seen, barrier or parent.barrier)
 
 
 # -- the generic path ----------------------------------------------------------------------------
