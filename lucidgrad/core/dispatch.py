@@ -119,8 +119,16 @@ def history(x: Any) -> Any:
                 fresh = step.op(fresh, **keywords)
         finally:
             switch(*before)
-        x._node, alias.seen = fresh._node, now
+        old, x._node, alias.seen = x._node, fresh._node, now
+        move_retain(x, old)
     return x._node
+
+
+def move_retain(x: Any, old: Any) -> None:
+    """A tensor that retains its gradient retains that of its newest value; hooks stay with the old one."""
+    new, extras = x._node, None if old is None else old.extras
+    if extras is not None and extras.retain is not None and extras.retain() is x and new not in (None, old):
+        new.more().retain, extras.retain = extras.retain, None
 
 
 def node_of(x: Any) -> Any:
