@@ -144,24 +144,29 @@ class Call:
     def _is_dirty(self, x: Tensor) -> bool:
         return any(x is d for d in self.ctx._dirty)
 
+    def _is_fixed(self, y: Tensor) -> bool:
+        return any(y is f for f in self.ctx._fixed)
+
     def _classify(self) -> None:
         """What the saved values are, and the tensors on ctx: inputs, outputs, or forward's own."""
-        saved = self.ctx._saved
+        saved, attributes = self.ctx._saved, self._attributes()
+        tensors = [t for t in trees.flatten(attributes)[0] if isinstance(t, Tensor)] if attributes else []
+        self.ctx._constants += tuple(filter(self._is_fixed, tensors))
         kinds = [self._item(t) for t in saved]
         self.items = tuple([(kind, at if kind == "x" else None) for kind, at in kinds])
         self.saved_outputs = [at if kind == "y" else None for kind, at in kinds]
         self.trusted = [k[0] != "own" or t is None or self._is_traced(t) for t, k in zip(saved, kinds, strict=True)]
         self.own_nodes = [None if t is None or k[0] != "own" else node_of(t) for t, k in zip(saved, kinds, strict=True)]
-        attributes = self._attributes()
-        tensors = [t for t in trees.flatten(attributes)[0] if isinstance(t, Tensor)] if attributes else []
         self.links = [(t, kind, at) for t in tensors for kind, at in [self._item(t)] if kind != "own"]
 
     def _item(self, t: Tensor | None) -> tuple[str, int]:
+        if t is not None and self._is_fixed(t):
+            return "own", 0
         for k, x in enumerate(self.given):
             if t is x and not self._is_dirty(x):
                 return "x", k
-        for k, y in enumerate(self.outs):
-            if t is y:
+        for k in reversed(range(len(self.outs))):  # of one that is returned twice, the last place counts
+            if t is self.outs[k]:
                 return "y", k
         return "own", 0
 
@@ -359,7 +364,7 @@ class Call:
 
     def _is_traced(self, t: Tensor) -> bool:
         """Whether a tensor has the history that its derivatives need: it is constant, or older, or made of inputs."""
-        if t.array.dtype not in floats or any(t is c for c in self.ctx._constants):
+        if t.array.dtype not in floats or self._is_fixed(t) or any(t is c for c in self.ctx._constants):
             return True
         node = node_of(t)
         if node is None:
@@ -386,7 +391,7 @@ class Call:
         outs = self._recorded(ys)
         if unusual and state.told is not None:
             state.told(self, tuple(self.tensors), tuple(outs))
-        found = iter([self._finished(k, y) for k, y in enumerate(outs)])
+        found = iter(self._finished(outs))
         results = tuple([next(found) if own else y for y, own in zip(self.results, self.is_tensor, strict=True)])
         self.release()
         return results[0] if self.single else results
@@ -400,34 +405,65 @@ class Call:
             ends = [Output(fork, k) for k in range(len(ys))]
             fork.outputs, self.fork = tuple(map(weakref.ref, ends)), weakref.ref(fork)
             for out, made, end in zip(outs, self.outs, ends, strict=True):
-                if out.array.dtype in floats and not any(made is fixed for fixed in self.ctx._fixed):
+                if out.array.dtype in floats and not self._is_fixed(made):
                     out._node, out._alias = end, None
         return outs
 
-    def _finished(self, k: int, y: Tensor) -> Tensor:
-        """An output as users get it: the input itself if that was changed; a view knows what it is a view of."""
+    def _finished(self, outs: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs as users get them: what is returned twice is one tensor; a view knows what it is a view of."""
+        found: list[Tensor] = []
+        for k, (made, y) in enumerate(zip(self.outs, outs, strict=True)):
+            twin = next((j for j in range(k) if self.outs[j] is made), None) if self.returned[k] is None else None
+            if twin is not None:
+                found[twin]._node = y._node  # the last place counts
+            found.append(self._handed(k, y) if twin is None else found[twin])
+        for k, y in enumerate(found):
+            if y is outs[k]:
+                self._share(k, found)
+        return found
+
+    def _handed(self, k: int, y: Tensor) -> Tensor:
+        """An output, or the input itself if that was changed."""
         made, source = self.outs[k], self.returned[k]
-        if source is not None and self._is_dirty(made):
-            x: Tensor = self.tensors[source]
-            if x.array is not y.array and isinstance(x.array, Layer):  # the tangent, too
-                inplace.check_levels(self.name, x.array, y.array)
-                inplace.check_writable(x, self.name, recording=False)
-                device.by_array[type(x.array)].write(x.array, ..., y.array)
-            if state.recording and (y._node is not None or node_of(x) is not None):
-                inplace.check_writable(x, self.name, recording=True)
-                inplace._rebase(x, y._node)
-            return x
-        if any(made is fixed for fixed in self.ctx._fixed) and isinstance(y.array, Layer):
-            y = y.detach()
+        x = None if source is None else self.tensors[source]
+        if self._is_fixed(made) and (x is None or node_of(x) is not None):
+            return y.detach() if x is not None or isinstance(y.array, Layer) else y
+        if x is None or not self._is_dirty(made):
+            return y
+        if x.array is not y.array and isinstance(x.array, Layer):  # the tangent, too
+            inplace.check_levels(self.name, x.array, y.array)
+            inplace.check_writable(x, self.name, recording=False)
+            device.by_array[type(x.array)].write(x.array, ..., y.array)
+        if state.recording and (y._node is not None or node_of(x) is not None):
+            inplace.check_writable(x, self.name, recording=True)
+            inplace._rebase(x, y._node)
+        return x
+
+    def _share(self, k: int, found: list[Tensor]) -> None:
+        """Let an output know what it shares memory with: a write into either can't go through both histories."""
+        y, view = found[k], self.outs[k]._alias
         for x in self.tensors:
-            if type(x.array) is type(y.array) and storage(x.array) is storage(y.array):
+            if _share_memory(x, y):
                 y._alias = dispatch.alias_of(x, (), f"is a view of an input that {self.name} returned")
-        return y
+                return
+        group = [(t, made) for t, made in zip(found, self.outs, strict=True) if t is y or _share_memory(t, y)]
+        if y._alias is None and any(
+            t is not y for t, _ in group
+        ):  # the base is another output, or known to forward only
+            base = next((t for t, made in group if made._alias is None), None)
+            base = view.base if base is None and view is not None else base
+            if base is not y:
+                barrier = f"is one of several outputs of {self.name} that share memory"
+                y._alias = dispatch.alias_of(base, (), barrier)
 
 
 def _wrote(function: Any, name: str) -> bool:
     """Whether a subclass of `Function` has a method of its own."""
     return getattr(function, name) is not getattr(function.plain, name)
+
+
+def _share_memory(x: Tensor, y: Tensor) -> bool:
+    return type(x.array) is type(y.array) and storage(x.array) is storage(y.array)
 
 
 def _conj(g: Any) -> Any:

@@ -119,8 +119,16 @@ def history(x: Any) -> Any:
                 fresh = step.op(fresh, **keywords)
         finally:
             switch(*before)
-        x._node, alias.seen = fresh._node, now
+        old, x._node, alias.seen = x._node, fresh._node, now
+        move_retain(x, old)
     return x._node
+
+
+def move_retain(x: Any, old: Any) -> None:
+    """A tensor that retains its gradient retains that of its newest value; hooks stay with the old one."""
+    new, extras = x._node, None if old is None else old.extras
+    if extras is not None and extras.retain is not None and extras.retain() is x and new not in (None, old):
+        new.more().retain, extras.retain = extras.retain, None
 
 
 def node_of(x: Any) -> Any:
@@ -137,7 +145,7 @@ def track_view(x: Any, out: Any, primitive: Primitive, keywords: dict[str, Any])
 
 
 def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alias | None:
-    """The alias of a view of x."""
+    """The alias of a view of x. Without steps its history, and that of its own views, can't be replayed."""
     if x._alias is INFERENCE:
         return INFERENCE
     if not state.recording:
@@ -145,7 +153,8 @@ def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alia
     if x._alias is None:
         return Alias(x, steps, x._node, barrier)
     parent = x._alias
-    return Alias(parent.base, parent.steps + steps, parent.seen, barrier or parent.barrier)
+    steps = parent.steps + steps if parent.steps and steps else ()
+    return Alias(parent.base, steps, parent.seen, barrier or parent.barrier)
 
 
 # -- the generic path ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 from . import device, dtype as dtypes
 from .batching import through_program
 from .box import INFERENCE, Alias, Box
-from .dispatch import complexes, compute, history, meet, node_of, record, unwrap
+from .dispatch import complexes, compute, history, meet, move_retain, node_of, record, unwrap
 from .levels import shell
 from .modes import state, unusual
 from .primitive import LINEAR, Meta, Primitive, primitive
@@ -142,6 +142,7 @@ def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: d
     y = compute(step, arrays, keywords)
     with _Undo(x) if state.keeping is not None else nullcontext():
         _write(step.name, x.array, y)
+        nodes[0] = _overwritten(x, nodes[0])
         _rebase(x, record(step, x.array, kept, nodes, wanted, keywords) if wanted else None, before)
     _tell(step, (x, *others), x)
     return x
@@ -167,7 +168,8 @@ class _Undo:
             device.by_array[type(self.x.array)].write(self.x.array, ..., self.values)
             touch(self.x.array)
             for tensor, node in self.nodes:
-                tensor._node = node
+                new, tensor._node = tensor._node, node
+                move_retain(tensor, new)
 
 
 def _write(name: str, old: Any, new: Any) -> None:
@@ -248,6 +250,7 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
         touch(x.array)
         if recording:
             wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
+            old = _overwritten(x, old)
             _rebase(x, record(over, x.array, [before[0], array], [old, node], wanted, more), before[1])
     _tell(over, (x, value), x)
 
@@ -275,8 +278,8 @@ def _rebase(x: Any, made: GraphNode | None, before: Any = None) -> None:
     """
     alias: Alias | None = x._alias
     if alias is None:
-        _move_retain(x._node, made)
-        x._node = made
+        old, x._node = x._node, made
+        move_retain(x, old)
         return
     base = alias.base
     backend = device.by_array[type(base.array)]
@@ -290,9 +293,15 @@ def _rebase(x: Any, made: GraphNode | None, before: Any = None) -> None:
     arrays, more = [base.array if before is None else before, x.array], {"steps": tuple(steps), "winners": None}
     base._node = record(over, base.array, arrays, [old, made], wanted, more) if wanted else None
     history(x)
+    move_retain(base, old)
 
 
-def _move_retain(old: Any, made: Any) -> None:
-    """A tensor that retains its gradient retains that of its newest value."""
-    if old is not None and made is not None and old.extras is not None and old.extras.retain is not None:
-        made.more().retain, old.extras.retain = old.extras.retain, None
+def _overwritten(x: Any, node: Any) -> Any:
+    """The node of x as an operation finds it that writes into it: a view's own hooks don't hear of the write."""
+    at = node
+    for _ in x._alias.steps if x._alias is not None and node is not None else ():
+        if at.extras is not None and (at.extras.hooked or at.extras.retain is not None):
+            x._alias.seen = None  # take the view again
+            return history(x)
+        at = at.origin
+    return node
