@@ -13,7 +13,8 @@ import lucidgrad as lg
 from lucidgrad.core.device import Device
 from lucidgrad.core.dtype import named
 from lucidgrad.core.levels import Layer
-from lucidgrad.core.modes import in_precision, set_casting, state
+from lucidgrad.core.modes import set_casting, state
+from lucidgrad.core.precision import in_precision
 
 __all__ = [
     "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "in_precision", "is_autocast_enabled",

@@ -10,7 +10,7 @@ import numpy as np
 from lucidgrad.backends.protocol import Backend, overlapping
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.device import Device
-from lucidgrad.core.dispatch import bound, complexes, floats
+from lucidgrad.core.dispatch import bound, complexes, floats, halves
 from lucidgrad.core.primitive import Primitive, Recipe
 
 from . import kernels, sampling
@@ -22,6 +22,7 @@ _NAMES = (
 dtypes.define(**{name: np.dtype(name) for name in _NAMES})
 
 floats.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind in "fc")
+halves.add(np.dtype("float16"))
 complexes.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind == "c")
 _SCALARS = tuple({np.dtype(name).type for name in _NAMES})
 bound["Host"] = np.ndarray  # of large arrays of this type compiled operators ask for another kernel

@@ -8,7 +8,7 @@ from .kernels_attention import TABLE as ATTENTION
 from .kernels_elementwise import COMPLEX, TABLE as ELEMENTWISE
 from .kernels_fft import TABLE as FFT
 from .kernels_fused import TABLE as FUSED
-from .kernels_halves import through_single, with_halves
+from .kernels_halves import through_single
 from .kernels_linalg import TABLE as LINALG
 from .kernels_linear import TABLE as LINEAR
 from .kernels_recurrence import TABLE as RECURRENCE
@@ -23,8 +23,14 @@ __all__ = ["COMPLEX", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **(ARITHMETIC | ELEMENTWISE | FFT | LINALG | REDUCTION | SETS | SHAPE | SPECIAL),
-    **(FUSED | LINEAR | STEPS),
-    **with_halves(ATTENTION | RECURRENCE | WINDOWS),
-    "pair_einsum": through_single(LINALG["pair_einsum"]),
+    **(ARITHMETIC | ATTENTION | ELEMENTWISE | FFT | FUSED | LINALG | LINEAR | RECURRENCE | REDUCTION | SETS | SHAPE),
+    **(SPECIAL | STEPS | WINDOWS),
 }
+
+#: Those that add up in loops of NumPy's, or by a library that has no float16; others see to it themselves.
+_ADDING = """
+    avg_pool avg_pool_put convolution convolution_input convolution_weight cumulative_sum fold_windows pair_einsum
+    pool_put
+""".split()
+
+TABLE.update((name, through_single(TABLE[name])) for name in _ADDING)

@@ -10,17 +10,18 @@ import numpy as np
 from lucidgrad.core.device import by_array
 from lucidgrad.core.primitive import registry
 
-_HALF = np.dtype("float16")
+from .kernels_halves import HALF
+
 _SMALL = 8192
 
 
 # -- matmul --------------------------------------------------------------------------------------
 def matmul(x1: Any, x2: Any) -> Any:
     try:
-        if x1.ndim == 2 and x2.ndim == 2 and x1.size < _SMALL and x1.dtype is not _HALF:
+        if x1.ndim == 2 and x2.ndim == 2 and x1.size < _SMALL and x1.dtype is not HALF:
             return x1.dot(x2)  # the same BLAS at a lower price per call, but it fills the result with zeros first
-        if x1.dtype is _HALF is x2.dtype:  # for which NumPy has no quick loop
-            return np.asarray(matmul(x1.astype(np.float32), x2.astype(np.float32))).astype(_HALF)
+        if x1.dtype is HALF is x2.dtype:  # for which NumPy has no quick loop
+            return np.asarray(matmul(x1.astype(np.float32), x2.astype(np.float32))).astype(HALF)
         if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous and math.prod(x1.shape[:-2]) > 3:
             rows = math.prod(x1.shape[:-1])  # one product of all; for less it does not pay
             y = np.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from .kernels_halves import HALF
 from .kernels_linalg import matmul
 
 
@@ -16,13 +19,16 @@ def linear(x: Any, w: Any) -> Any:
 
 
 def affine(x: Any, w: Any, b: Any) -> Any:
+    dtype = b.dtype
+    if dtype is HALF is x.dtype is w.dtype:  # rounded once, after the bias
+        return affine(*(a.astype(np.float32) for a in (x, w, b))).astype(HALF)
     y = linear(x, w)
     if b.shape != y.shape[-1:]:
         raise RuntimeError(
             f"linear: given weights of shape {tuple(w.shape)} and a bias of shape {tuple(b.shape)}, expected as many "
             f"outputs of both"
         )
-    if b.dtype is not y.dtype:
+    if dtype is not y.dtype:
         return y + b
     y += b
     return y

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import rows as compiled
+from .kernels_halves import HALF
 
 
 def _axes(axis: Any) -> Any:
@@ -16,6 +17,8 @@ def _axes(axis: Any) -> Any:
 def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
     if x.size >= compiled.WORTH_SUM and dtype is None and (made := compiled.sums(x, axis, keepdims)) is not None:
         return made
+    if x.dtype is HALF and dtype is None:
+        return np.add.reduce(x, axis=_axes(axis), dtype=np.float32, keepdims=keepdims).astype(HALF)
     return np.add.reduce(x, axis=_axes(axis), dtype=dtype, keepdims=keepdims)
 
 
@@ -33,7 +36,7 @@ def min(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
 
 def _wide(x: Any) -> Any:
     """What a mean adds up in: None is the array's own dtype."""
-    return np.float64 if x.dtype.kind in "biu" else np.float32 if x.dtype == np.float16 else None
+    return np.float64 if x.dtype.kind in "biu" else None
 
 
 def _count(x: Any, axis: Any) -> int:
@@ -43,12 +46,11 @@ def _count(x: Any, axis: Any) -> int:
 
 
 def mean(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
-    axis, wide = _axes(axis), _wide(x)
+    axis = _axes(axis)
     if x.size >= compiled.WORTH_SUM and (made := compiled.sums(x, axis, keepdims)) is not None:
         made /= _count(x, axis)
         return made
-    y = np.add.reduce(x, axis=axis, dtype=wide, keepdims=keepdims) / _count(x, axis)
-    return y.astype(x.dtype) if wide is np.float32 else y
+    return np.add.reduce(x, axis=axis, dtype=_wide(x), keepdims=keepdims) / _count(x, axis)
 
 
 def _variance(x: Any, axis: Any, correction: float, keepdims: Any, rooted: bool = False) -> Any:
@@ -64,13 +66,11 @@ def _variance(x: Any, axis: Any, correction: float, keepdims: Any, rooted: bool 
 
 
 def var(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False) -> Any:
-    y = _variance(x, _axes(axis), correction, keepdims)
-    return y.astype(x.dtype) if x.dtype == np.float16 else y
+    return _variance(x, _axes(axis), correction, keepdims)
 
 
 def std(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False) -> Any:
-    y = _variance(x, _axes(axis), correction, keepdims, rooted=True)
-    return y.astype(x.dtype) if x.dtype == np.float16 else y
+    return _variance(x, _axes(axis), correction, keepdims, rooted=True)
 
 
 def _floats(x: Any) -> Any:

@@ -10,6 +10,7 @@ from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
 from .compiled import puts
+from .kernels_halves import HALF
 
 
 def _refuse(name: str, error: Exception, **given: Any) -> NoReturn:
@@ -183,6 +184,8 @@ _FEW = 1000  # elements that numpy.add.at adds in less time than it takes to pre
 
 
 def put_add(g: Any, key: Any, shape: Any) -> Any:
+    if g.dtype is HALF:
+        return put_add(g.astype(np.float32), key, shape).astype(HALF)
     parts = key if type(key) is tuple else (key,)
     if len(parts) == 1 and type(parts[0]) is np.ndarray and parts[0].dtype.kind == "i" and parts[0].ndim:
         return take_put(g, parts[0], 0, shape[0])
@@ -209,6 +212,8 @@ def take(x: Any, i: Any, axis: int | None = None) -> Any:
 
 
 def take_put(g: Any, i: Any, axis: int, size: int) -> Any:
+    if g.dtype is HALF:
+        return take_put(g.astype(np.float32), i, axis, size).astype(HALF)
     rank = g.ndim - i.ndim + 1
     if not -rank <= axis < rank:
         raise AxisError(f"take_put: axis {axis} is out of range for an array of dimension {rank}")
@@ -332,6 +337,8 @@ def _rows_along(x: Any, i: Any, axis: int, shared: list[int]) -> Any:
 
 
 def put_along_axis_add(g: Any, i: Any, axis: int, size: int) -> Any:
+    if g.dtype is HALF:
+        return put_along_axis_add(g.astype(np.float32), i, axis, size).astype(HALF)
     _check_ranks("put_along_axis_add", g, i, axis)
     axis %= g.ndim
     shared = _shared(g, i, axis)

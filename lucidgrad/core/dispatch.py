@@ -6,7 +6,7 @@
 import functools
 import operator
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device, dtype as dtypes
@@ -25,6 +25,7 @@ UNSET = object()
 #: Dtypes of which Python floats take the dtype; back ends add theirs.
 floats: set[Any] = set()
 complexes: set[Any] = set()
+halves: set[Any] = set()  # those of 16 bits, which hold numbers that float32 computes with
 
 #: Classes that are defined above the engine.
 bound: dict[str, Any] = {}
@@ -89,6 +90,11 @@ def extras_of(*arrays: Any) -> Extras | None:
 def raw(x: Any) -> Any:
     """The array of a tensor, or the array itself."""
     return x if type(x) in device.by_array else x.array
+
+
+def dtype_of(x: Any) -> Any:
+    """The dtype of a tensor or an array; None for anything else."""
+    return getattr(getattr(x, "array", x), "dtype", None)
 
 
 def box(array: Any, node: Any = None) -> Any:
@@ -260,10 +266,34 @@ def _describe(value: Any) -> str:
     return "None" if value is None else f"a {type(value).__module__}.{type(value).__qualname__}"
 
 
+def in_single(function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Call a function with float32 for 16-bit floats, and round what it gives, once, unless something was wider.
+
+    Casts are operations like any other: gradients are rounded once, too, and what nodes keep is not rounded at all.
+    """
+    cast, single = registry["astype"].op, dtypes.named("float32")
+    given, asked = {dtype_of(x) for x in (*args, *keywords.values())} & floats, keywords.get("dtype")
+    target = asked if asked is not None else given.pop() if len(given) == 1 else single
+    keywords = {**keywords, "dtype": single} if asked in halves else keywords
+
+    def widened(x: Any) -> Any:
+        return cast(x, dtype=single) if dtype_of(x) in halves else x
+
+    def rounded(y: Any) -> Any:
+        if isinstance(y, tuple):
+            return type(y)._make(map(rounded, y)) if hasattr(y, "_make") else tuple(map(rounded, y))
+        return cast(y, dtype=target) if dtype_of(y) == single else y
+
+    y = function(*map(widened, args), **{name: widened(x) for name, x in keywords.items()})
+    return rounded(y) if target in halves else y
+
+
 def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], strict: bool = True) -> Any:
     """Call a primitive on any mixture of tensors, arrays and scalars."""
     if unusual and primitive.precision is not None and state.casting is not None:
         args = state.casting(primitive, args)
+    if primitive.single and dtype_of(args[0]) in halves:
+        return in_single(primitive.op, args, keywords)
     args = meet(primitive, args) if len(device._by_name) > 1 else args
     pairs = [unwrap(primitive, value) for value in args]
     for i, (array, _) in enumerate(pairs):

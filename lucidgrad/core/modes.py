@@ -3,7 +3,6 @@
 import functools
 import inspect
 import threading
-import types
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
@@ -45,23 +44,6 @@ def set_casting(how: Any) -> None:
     """Let operations that have a precision cast their inputs; None: run in the dtypes they are given."""
     state.casting = how
     switch(state.enabled, state.fresh)
-
-
-def in_precision(precision: str) -> Callable[[F], F]:
-    """Let a function that is made of others choose its precision under autocast, as a primitive does."""
-    told = types.SimpleNamespace(precision=precision)
-
-    def decorate(function: F) -> F:
-        @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            if unusual and state.casting is not None:
-                args = state.casting(told, args)
-                kwargs = dict(zip(kwargs, state.casting(told, kwargs.values())))
-            return function(*args, **kwargs)
-
-        return run  # type: ignore[return-value]
-
-    return decorate
 
 
 def leave(how: str, x: Any, made: Any) -> Any:

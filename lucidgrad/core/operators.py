@@ -11,7 +11,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
-from .dispatch import SPELLINGS, UNSET, alike, apply, bound, box, extras_of, fits, floats, history, settle, track_view
+from .dispatch import (
+    SPELLINGS,
+    UNSET,
+    alike,
+    apply,
+    bound,
+    box,
+    extras_of,
+    fits,
+    floats,
+    halves,
+    history,
+    settle,
+    track_view,
+)
 from .modes import state, unusual
 from .primitive import ELEMENTWISE, REQUIRED, Primitive, meta_of
 from .tape import Extras, Node, ages
@@ -212,9 +226,12 @@ class _Template:
     def _finish(self) -> list[str]:
         arrays = ", ".join(f"a{i}" for i in range(len(self.xs)))
         lines = ["try:"]
-        if self.p.dtype == "float":  # integers become floats: apply sees to their dtype
+        if self.p.dtype == "float" or self.p.single:  # integers become floats, 16 bits 32: apply sees to their dtype
+            other = " or ".join(
+                ["lead.dtype not in floats"] * (self.p.dtype == "float") + ["lead.dtype in halves"] * self.p.single
+            )
             lines += ["    kernel = by_dtype[kind][lead.dtype]", "except KeyError:"]
-            lines += ["    if lead.dtype not in floats:", "        " + self.fallback]
+            lines += [f"    if {other}:", "        " + self.fallback]
             lines += ["    kernel = P.kernel_for(kind, lead.dtype)"]
         else:
             lines += ["    kernel = kernels[kind]", "except KeyError:", "    kernel = P.find_kernel(kind)"]
@@ -347,6 +364,7 @@ _NAMES: dict[str, Any] = {
     "extras_of": extras_of,
     "fits": fits,
     "floats": floats,
+    "halves": halves,
     "history": history,
     "layer_among": layer_among,
     "meta_of": meta_of,

@@ -21,11 +21,12 @@ class Kind(NamedTuple):
 
     name: str
     broadcasts: bool = False  # cotangents may be larger than their inputs: the engine sums them
+    single: bool = False  # 16-bit floats are computed with in float32
 
 
 ELEMENTWISE = Kind("elementwise", broadcasts=True)  # batching and forward mode come free
 LINEAR = Kind("linear")  # its own forward mode; batching shifts the axis keywords
-REDUCTION = Kind("reduction")  # batching shifts the axis keywords
+REDUCTION = Kind("reduction", single=True)  # batching shifts the axis keywords
 MATRIX = Kind("matrix", broadcasts=True)  # acts on the last two axes, broadcasts the others
 
 
@@ -154,6 +155,7 @@ class Primitive:
         outputs: bool,
         dtype: str,
         precision: str | None,
+        single: bool | None,
     ) -> None:
         code, defaults = (
             program.__code__,
@@ -181,7 +183,7 @@ class Primitive:
         self.name = program.__name__
         self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
         self.view, self.outputs, self.dtype = view, outputs, dtype
-        self.precision = precision
+        self.precision, self.single = precision, vjp is not None and (kind.single if single is None else single)
         self.arrays = arrays[1:]
         self.optional = {name for name in self.arrays if name in given}
         self.keywords = {name: given.get(name, REQUIRED) for name in metadata}
@@ -297,6 +299,7 @@ def primitive(
     outputs: bool = False,
     dtype: str = "same",
     precision: str | None = None,
+    single: bool | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[P, R]]:
     """Declare a primitive: the decorated program computes it with any namespace ``xp``.
 
@@ -323,11 +326,14 @@ def primitive(
         float; ``"real"``: complex numbers may become real.
     precision
         Under autocast: ``"low"`` runs in 16 bits, ``"full"`` in float32, None in the dtypes of the inputs.
+    single
+        Whether inputs of 16 bits become float32 first, and the result 16 bits again, so that neither the program nor
+        the rule rounds in between. False where kernels see to that themselves; by default as the kind says.
     """
     from .operators import compile_op
 
     def declare(program: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
-        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision)
+        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision, single)
         made.op = compile_op(made)
         functools.update_wrapper(made.op, program, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         del made.op.__wrapped__  # type: ignore[attr-defined]  # its signature has xp, ours has not

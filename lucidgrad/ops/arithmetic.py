@@ -4,7 +4,7 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.modes import in_precision
+from lucidgrad.core.precision import in_precision
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
 from . import comparison, elementwise, linalg, reduction

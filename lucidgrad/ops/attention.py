@@ -56,6 +56,7 @@ def _attention_vjp(xp: Any, g: Any, y: Any, q: Any, k: Any, v: Any, m: Any, *, s
     jvp=forward_through_program("attention"),
     outputs=True,
     precision="low",
+    single=True,
 )
 def attention(xp: Any, q: Any, k: Any, v: Any, m: Any = None, /, *, scale: float = 1.0, causal: bool = False) -> Any:
     """``softmax(q @ k.T * scale + m) @ v``, and the logarithms of the sums that the weights were divided by.
@@ -103,6 +104,7 @@ def _attention_pull_vjp(
     batch=through_program("attention_pull"),
     jvp=forward_through_program("attention_pull"),
     outputs=True,
+    single=True,
 )
 def attention_pull(
     xp: Any, h: Any, d: Any, t: Any, q: Any, k: Any, v: Any, m: Any = None, /, *,

@@ -6,7 +6,7 @@ from typing import Any
 
 from lucidgrad.core.batching import align
 from lucidgrad.core.levels import run
-from lucidgrad.core.modes import in_precision
+from lucidgrad.core.precision import in_precision
 from lucidgrad.core.primitive import MATRIX, primitive
 
 from . import elementwise, linear as linear, parts, reduction, shape

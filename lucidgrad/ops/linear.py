@@ -38,7 +38,7 @@ def _linear_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], key
 _through_linear = through_program("linear")
 
 
-@primitive(REDUCTION, vjp=(_back, _weights), jvp=bilinear("linear"), batch=_linear_batch, precision="low")
+@primitive(REDUCTION, vjp=(_back, _weights), jvp=bilinear("linear"), batch=_linear_batch, precision="low", single=False)
 def linear(xp: Any, x: Any, w: Any, /) -> Any:
     """The linear map ``x @ w.T`` of the last axis of x.
 
@@ -71,6 +71,7 @@ def _across_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], key
     jvp=bilinear("across"),
     batch=_across_batch,
     precision="low",
+    single=False,
 )
 def across(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The product ``x1.T @ x2`` of two matrices: their columns, by all rows.
@@ -99,7 +100,14 @@ def _affine_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
     return xp.linear(dx, w) + moved
 
 
-@primitive(REDUCTION, vjp=(_back, _weights, _bias), jvp=_affine_jvp, batch=through_program("affine"), precision="low")
+@primitive(
+    REDUCTION,
+    vjp=(_back, _weights, _bias),
+    jvp=_affine_jvp,
+    batch=through_program("affine"),
+    precision="low",
+    single=False,
+)
 def affine(xp: Any, x: Any, w: Any, b: Any, /) -> Any:
     """The affine map ``x @ w.T + b`` of the last axis of x.
 

@@ -91,6 +91,7 @@ def _lstm_vjp(xp: Any, g: Any, y: Any, h: Any, c: Any, w: Any) -> Any:
     jvp=forward_through_program("lstm_sequence"),
     outputs=True,
     precision="low",
+    single=True,
 )
 def lstm_sequence(xp: Any, x: Any, h: Any, c: Any, w: Any, b: Any = None, /) -> Any:
     """A layer of long short-term memory over a sequence: all hidden states, and what was inside the cells.
@@ -143,6 +144,7 @@ def _lstm_pull_vjp(xp: Any, g: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, c
     batch=through_program("lstm_sequence_pull"),
     jvp=forward_through_program("lstm_sequence_pull"),
     outputs=True,
+    single=True,
 )
 def lstm_sequence_pull(xp: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, c: Any, w: Any, /) -> Any:
     """The cotangents of all inputs for those, gy and gs, of ``hs, s = lstm_sequence(x, h, c, w, b)``."""
@@ -181,6 +183,7 @@ def _gru_vjp(xp: Any, g: Any, y: Any, h: Any, w: Any) -> Any:
     jvp=forward_through_program("gru_sequence"),
     outputs=True,
     precision="low",
+    single=True,
 )
 def gru_sequence(xp: Any, x: Any, h: Any, w: Any, b: Any = None, /) -> Any:
     """A layer of gated recurrent units over a sequence: all hidden states, and what was inside the units.
@@ -235,6 +238,7 @@ def _gru_pull_vjp(xp: Any, g: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, w:
     batch=through_program("gru_sequence_pull"),
     jvp=forward_through_program("gru_sequence_pull"),
     outputs=True,
+    single=True,
 )
 def gru_sequence_pull(xp: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, w: Any, /) -> Any:
     """The cotangents of all inputs for those, gy and gs, of ``hs, s = gru_sequence(x, h, w, b)``."""
@@ -269,6 +273,7 @@ def _rnn_vjp(xp: Any, g: Any, y: Any, h: Any, w: Any, *, nonlinearity: str) -> A
     batch=through_program("rnn_sequence"),
     jvp=forward_through_program("rnn_sequence"),
     precision="low",
+    single=True,
 )
 def rnn_sequence(xp: Any, x: Any, h: Any, w: Any, b: Any = None, /, *, nonlinearity: str = "tanh") -> Any:
     """A layer of ``h = tanh(x + h @ w.T + b)`` over a sequence: all hidden states.
@@ -312,6 +317,7 @@ def _rnn_pull_vjp(xp: Any, g: Any, gy: Any, hs: Any, h: Any, w: Any, *, nonlinea
     batch=through_program("rnn_sequence_pull"),
     jvp=forward_through_program("rnn_sequence_pull"),
     outputs=True,
+    single=True,
 )
 def rnn_sequence_pull(xp: Any, gy: Any, hs: Any, h: Any, w: Any, /, *, nonlinearity: str = "tanh") -> Any:
     """The cotangents of all inputs for that, gy, of ``hs = rnn_sequence(x, h, w, b)``."""

@@ -109,7 +109,7 @@ def _mean_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, keepdims: bool) -
     return xp.sum(ts[0], axis=axis, keepdims=keepdims) / (count(xs[0].shape, axis) or 1)
 
 
-@primitive(LINEAR, vjp=_mean_vjp, jvp=_mean_jvp, batch=batch_axes, dtype="float", precision="full")
+@primitive(LINEAR, vjp=_mean_vjp, jvp=_mean_jvp, batch=batch_axes, dtype="float", precision="full", single=True)
 def mean(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Arithmetic mean along axes; NaN where there is nothing to average.
 
@@ -247,7 +247,7 @@ def _extreme_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, keepdims: bool) 
     return xp.extreme_pull(g, y, x, axis=axis, keepdims=keepdims)
 
 
-@primitive(REDUCTION, vjp=_extreme_vjp, jvp=of_pull("extreme_pull"), batch=batch_axes)
+@primitive(REDUCTION, vjp=_extreme_vjp, jvp=of_pull("extreme_pull"), batch=batch_axes, single=False)
 def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Largest value along axes. Elements that tie for it share the gradient evenly.
 
@@ -262,7 +262,7 @@ def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return xp.max(x, axis=axis, keepdims=keepdims)
 
 
-@primitive(REDUCTION, vjp=_extreme_vjp, jvp=of_pull("extreme_pull"), batch=batch_axes)
+@primitive(REDUCTION, vjp=_extreme_vjp, jvp=of_pull("extreme_pull"), batch=batch_axes, single=False)
 def min(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Smallest value along axes. Elements that tie for it share the gradient evenly.
 

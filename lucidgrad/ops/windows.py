@@ -173,7 +173,9 @@ def _conv_w(xp: Any, g: Any, x: Any, w_meta: Any, *, stride: Any, padding: Any, 
     return xp.convolution_weight(x, g, window=w_meta.shape[2:], **steps)
 
 
-@primitive(REDUCTION, vjp=(_conv_x, _conv_w), jvp=bilinear("convolution"), batch=_with_weights, precision="low")
+@primitive(
+    REDUCTION, vjp=(_conv_x, _conv_w), jvp=bilinear("convolution"), batch=_with_weights, precision="low", single=False
+)
 def convolution(xp: Any, x: Any, w: Any, /, *, stride: Any, padding: Any, dilation: Any, groups: int = 1) -> Any:
     """Convolution of x ``(n, channels, *sizes)`` with weights ``(outputs, channels / groups, *window)``.
 
@@ -203,7 +205,14 @@ def _input_w(xp: Any, g: Any, h: Any, w_meta: Any, *, stride: Any, padding: Any,
     return xp.convolution_weight(g, h, window=w_meta.shape[2:], **steps)
 
 
-@primitive(REDUCTION, vjp=(_input_h, _input_w), jvp=bilinear("convolution_input"), batch=_with_weights, precision="low")
+@primitive(
+    REDUCTION,
+    vjp=(_input_h, _input_w),
+    jvp=bilinear("convolution_input"),
+    batch=_with_weights,
+    precision="low",
+    single=False,
+)
 def convolution_input(
     xp: Any, h: Any, w: Any, /, *, sizes: Any, stride: Any, padding: Any, dilation: Any, groups: int = 1
 ) -> Any:
@@ -232,7 +241,7 @@ def _weight_h(xp: Any, g: Any, x: Any, *, stride: Any, padding: Any, dilation: A
     return xp.convolution(x, g, stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
-@primitive(REDUCTION, vjp=(_weight_x, _weight_h), jvp=bilinear("convolution_weight"), batch=_for_weights)
+@primitive(REDUCTION, vjp=(_weight_x, _weight_h), jvp=bilinear("convolution_weight"), batch=_for_weights, single=False)
 def convolution_weight(
     xp: Any, x: Any, h: Any, /, *, window: Any, stride: Any, padding: Any, dilation: Any, groups: int = 1
 ) -> Any:

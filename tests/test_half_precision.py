@@ -1,0 +1,431 @@
+"""Sixteen bits hold numbers; float32 computes with them: results and gradients are float32's, rounded once.
+
+The reference is the same call in float32, on the CPU, with the values that the 16-bit inputs have. What is found may be
+one unit in the last place of the 16-bit dtype away from it, and, as sums may run in another order, 2e-5 of the largest
+element. Where float32 overflows 16 bits the result is infinite, in both. The cotangents are 16-bit numbers.
+"""
+
+import inspect
+import zlib
+
+import numpy as np
+import pytest
+from samples import LEVELS, samples_of
+from thoroughness import NIGHTLY
+
+import lucidgrad as lg
+from lucidgrad.core.primitive import ELEMENTWISE, registry
+
+F = lg.nn.functional
+SIZES = (10, 1000, 100_000)
+MAGNITUDES = (1e-4, 1.0, 300.0, 6e4)
+WAYS = [("cpu", "float16"), ("cpu", "bfloat16"), ("cuda", "float16")]  # CUDA refuses bfloat16
+
+
+@pytest.fixture(params=WAYS, ids=["-".join(way) for way in WAYS])
+def way(request):
+    device, dtype = request.param
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    return device, getattr(lg, dtype)
+
+
+# -- comparison ----------------------------------------------------------------------------------
+def rounded(array, dtype):
+    """The values, in float32, that a 16-bit dtype has for an array."""
+    with np.errstate(all="ignore"):
+        return np.asarray(array, "float32").astype(dtype).astype("float32")
+
+
+def unit(values, dtype):
+    """One unit in the last place of a 16-bit dtype, at these values."""
+    limits = lg.finfo(dtype)
+    size = np.maximum(np.abs(values), np.float32(limits.smallest_normal))
+    return np.float64(limits.eps) * np.exp2(np.floor(np.log2(size)))
+
+
+def compare(what, found, exact, dtype):
+    """Whether values of a 16-bit dtype are the rounded ones of float32."""
+    assert found.dtype == dtype, f"{what}: {found.dtype}, expected {dtype}"
+    found = np.array(found.detach().to("cpu").to(lg.float32).numpy())
+    exact = np.array(exact.detach().numpy())
+    assert found.shape == exact.shape, what
+    with np.errstate(all="ignore"):
+        expected = rounded(exact, dtype)
+        finite = np.isfinite(expected) & np.isfinite(found)
+        largest = np.max(np.abs(exact), where=finite, initial=0)
+        far = np.abs(found.astype("float64") - exact) > 1.001 * unit(exact, dtype) + 2e-5 * largest
+        border = np.abs(exact) >= 0.999 * float(lg.finfo(dtype).max)  # which may round to either side
+        other = ~finite & ~((found == expected) | (np.isnan(found) & np.isnan(expected))) & ~border
+    wrong = (far & finite) | other
+    if wrong.any():
+        at = np.unravel_index(np.argmax(wrong), wrong.shape)
+        raise AssertionError(
+            f"{what}: {wrong.sum()} of {wrong.size} values, e.g. {found[at]!r} for {exact[at]!r} at {list(map(int, at))}"
+        )
+
+
+def flat(y):
+    """The floating-point tensors of a result."""
+    parts = y if isinstance(y, (tuple, list)) else (y,)
+    return [p for p in parts if isinstance(p, lg.Tensor) and p.is_floating_point()]
+
+
+def run(function, arrays, seeds, dtype, device):
+    """Results and gradients: arrays have values that a 16-bit dtype has."""
+
+    def tensor(a):
+        if not isinstance(a, np.ndarray):
+            return a
+        made = lg.asarray(a, device=device) if a.dtype.kind != "f" else lg.asarray(a).to(dtype).to(device)
+        return made.requires_grad_() if a.dtype.kind == "f" else made
+
+    xs = [tensor(a) for a in arrays]
+    ys = flat(function(*xs))
+    leaves = [x for x in xs if isinstance(x, lg.Tensor) and x.requires_grad]
+    ends = [y for y in ys if y.requires_grad]
+    if not ends or not leaves:
+        return ys, []
+    made = [lg.asarray(seeds(y.shape, k)).to(y.dtype).to(device) for k, y in enumerate(ends)]
+    return ys, lg.autograd.grad(ends, leaves, made, materialize_grads=True)
+
+
+def check(what, function, arrays, way):
+    device, dtype = way
+    arrays = [rounded(a, dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in arrays]
+
+    def seeds(shape, k):
+        rng = np.random.default_rng([k, *shape])
+        return rounded(rng.uniform(0.5, 1.5, shape) * rng.choice([1, 1, -1], shape), dtype)
+
+    with np.errstate(all="ignore"):
+        exact, slopes = run(function, arrays, seeds, lg.float32, "cpu")
+        found, pulls = run(function, arrays, seeds, dtype, device)
+    assert len(found) == len(exact) and len(pulls) == len(slopes), what
+    for k, (a, b) in enumerate(zip(found, exact, strict=True)):
+        compare(f"{what}, result {k}", a, b, dtype)
+    for k, (a, b) in enumerate(zip(pulls, slopes, strict=True)):
+        compare(f"{what}, gradient {k}", a, b, dtype)
+
+
+def failures(cases):
+    """Check all; raise with what is wrong."""
+    wrong = []
+    for what, function, arrays, way in cases:
+        try:
+            check(what, function, arrays, way)
+        except AssertionError as error:
+            wrong.append(str(error))
+    assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:12])
+
+
+# -- every primitive -----------------------------------------------------------------------------
+#: Decompositions run in LAPACK, which has no 16 bits; transforms of 16 bits give complex64.
+OTHER = {name for name, p in registry.items() if p.kind.name == "matrix" and p.dtype == "float"}
+OTHER |= {"dft", "half_dft", "real_dft", "astype", "cast_discrete", "transfer"}
+
+
+def primitives():
+    """All that are not elementwise, so that a new one is among them."""
+    names = sorted(set(registry) - set(LEVELS) - OTHER)
+    return [name for name in names if registry[name].kind is not ELEMENTWISE and registry[name].differentiable or
+            registry[name].variadic]  # fmt: skip
+
+
+def is_real(sample):
+    kinds = {a.dtype.kind for a in sample.arrays()}
+    return "f" in kinds and "c" not in kinds and sample.keywords.get("dtype") is None
+
+
+@pytest.mark.parametrize("name", primitives())
+def test_primitives_on_their_samples(name, way):
+    primitive = registry[name]
+    cases = []
+    for sample in filter(is_real, samples_of(primitive)):
+        if way[0] == "cuda" and any(isinstance(v, np.ndarray) for v in sample.keywords.values()):
+            continue
+        for size in MAGNITUDES if NIGHTLY else (1.0, 300.0):
+            arrays = [np.asarray(a * size) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in sample.args]
+            cases.append(
+                (f"{name}{sample} x {size:g}", lambda *xs, k=sample.keywords: primitive.op(*xs, **k), arrays, way)
+            )
+    failures(cases)
+
+
+# -- functions of sizes and magnitudes -------------------------------------------------------------
+def index(n, size):
+    """Places among few, so that many fall on one."""
+    return np.random.default_rng(n).integers(0, size, n)
+
+
+def square(n):
+    """The side of a square of at most n elements."""
+    return int(n**0.5)
+
+
+def planes(n, axes=2):
+    """Sizes of a batch with two channels and about n elements."""
+    return (
+        1,
+        2,
+        *(
+            max(
+                3,
+                int((n / 2) ** (1 / axes)),
+            )
+            for _ in range(axes)
+        ),
+    )
+
+
+def along(function, axis=0):
+    """A call on a matrix of four columns; gradients of all parts."""
+    return lambda n, x: (lambda a: function(a, axis=axis), [x(max(n // 4, 3), 4)])
+
+
+def whole(function):
+    return lambda n, x: (function, [x(n)])
+
+
+def pair(function):
+    """A call on two matrices of four columns."""
+    return lambda n, x: (function, [x(max(n // 4, 3), 4), x(max(n // 4, 3), 4)])
+
+
+def pooled(function, axes, *args, **options):
+    return lambda n, x: (lambda a: function(a, *args, **options), [x(*planes(n, axes))])
+
+
+def scattered(reduce):
+    return lambda n, x: (
+        lambda a, i, b: lg.scatter_reduce(a, 0, i, b, reduce, include_self=False),
+        [x(3), index(n, 3), x(n)],
+    )
+
+
+def bags(mode):
+    def make(n, x):
+        offsets = np.asarray([0, n // 2, n - 1])
+        return lambda w, i: F.embedding_bag(i, w, lg.asarray(offsets, device=w.device), mode=mode), [
+            x(3, 2),
+            index(n, 3),
+        ]
+
+    return make
+
+
+def classes(function):
+    return lambda n, x: (lambda a, i: function(a, i), [x(max(n // 4, 3), 4), index(max(n // 4, 3), 4)])
+
+
+def signs(function):
+    def make(n, x):
+        flags = np.where(index(max(n // 4, 3), 2) > 0, 1, -1)
+        return lambda a, b, t: function(a, b, t), [x(max(n // 4, 3), 4), x(max(n // 4, 3), 4), flags]
+
+    return make
+
+
+def shares(function):
+    """A call whose second argument has probabilities."""
+    return lambda n, x: (function, [x(n), np.linspace(0.1, 0.9, n)])
+
+
+def attended(**options):
+    def make(n, x):
+        rows = min(max(3, n // 8), 300)
+        return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **options), [x(2, rows, 4) for _ in range(3)]
+
+    return make
+
+
+def convolved(function, axes):
+    return lambda n, x: (function, [x(*planes(n, axes)), x(2, 2, *(3,) * axes), x(2)])
+
+
+def ctc(n, x):
+    t = min(max(n // 10, 5), 300)
+    targets = np.asarray([[1, 2, 1]])
+    lengths = np.asarray([t]), np.asarray([3])
+    return lambda a: F.ctc_loss(F.log_softmax(a, -1), *(lg.asarray(v, device=a.device) for v in (targets, *lengths))), [
+        x(t, 1, 3)
+    ]
+
+
+def matrix(function):
+    return lambda n, x: (function, [x(square(n), square(n))])
+
+
+CALLS = {
+    # -- sums
+    **{name: along(getattr(lg, name)) for name in ("sum", "mean", "var", "std", "logsumexp", "prod", "amax", "amin")},
+    **{f"{name} of all": whole(getattr(lg, name)) for name in ("sum", "mean", "var", "std", "logsumexp", "max", "min")},
+    **{name: whole(getattr(lg, name)) for name in ("nansum", "nanmean", "nanvar", "nanstd", "nanprod", "norm")},
+    **{name: along(getattr(lg, name)) for name in ("softmax", "log_softmax")},
+    **{f"{name}, last": along(getattr(lg, name), -1) for name in ("sum", "mean", "var", "softmax", "log_softmax")},
+    "var_mean": whole(lambda x: lg.var_mean(x, axis=0)),
+    "std_mean": whole(lambda x: lg.std_mean(x, axis=0)),
+    "norm, 1": whole(lambda x: lg.norm(x, 1)),
+    "norm, 3": whole(lambda x: lg.norm(x, 3)),
+    "norm, inf": whole(lambda x: lg.norm(x, float("inf"))),
+    "vector_norm": along(lambda x, axis: lg.linalg.vector_norm(x, axis=axis)),
+    "matrix_norm": matrix(lg.linalg.matrix_norm),
+    "matrix_norm, 1": matrix(lambda x: lg.linalg.matrix_norm(x, ord=1)),
+    "trace": matrix(lg.trace),
+    "linalg.trace": matrix(lg.linalg.trace),
+    "average": lambda n, x: (lambda a, w: lg.average(a, weights=w), [x(n), np.linspace(0.5, 1.5, n)]),
+    "trapezoid": whole(lg.trapezoid),
+    "cov": lambda n, x: (lg.cov, [x(3, n)]),
+    "corrcoef": lambda n, x: (lg.corrcoef, [x(3, n)]),
+    "max of equal ones": lambda n, x: (lg.max, [np.full(n, x(1)[0])]),
+    "broadcast_to": lambda n, x: (lambda a: lg.broadcast_to(a, (n, 2)), [x(2)]),
+    "x + bias": lambda n, x: (lambda a, b: a + b, [x(n, 2), x(2)]),
+    "repeat": lambda n, x: (lambda a: lg.repeat(a, n), [x(2)]),
+    # -- scans
+    **{name: along(getattr(lg, name)) for name in ("cumsum", "cumprod", "nancumsum")},
+    "logcumsumexp": along(lambda x, axis: lg.logcumsumexp(x, axis)),
+    "cummax": along(lambda x, axis: lg.cummax(x, axis)[0]),
+    "cummin": along(lambda x, axis: lg.cummin(x, axis)[0]),
+    # -- places
+    **{f"scatter_reduce {name}": scattered(name) for name in ("sum", "mean", "prod", "amax", "amin")},
+    "scatter_add": lambda n, x: (lambda a, i, b: lg.scatter_add(a, 0, i, b), [x(3), index(n, 3), x(n)]),
+    "index_add": lambda n, x: (lambda a, i, b: lg.index_add(a, 0, i, b), [x(3, 2), index(n, 3), x(n, 2)]),
+    "index_put": lambda n, x: (lambda a, i, b: lg.index_put(a, (i,), b, accumulate=True), [x(3), index(n, 3), x(n)]),
+    "gather": lambda n, x: (lambda a, i: lg.gather(a, 0, i), [x(3), index(n, 3)]),
+    "take": lambda n, x: (lambda a, i: lg.take(a, i, axis=0), [x(3, 2), index(n, 3)]),
+    "take_along_dim": lambda n, x: (lambda a, i: lg.take_along_dim(a, i, 0), [x(3), index(n, 3)]),
+    "index_select": lambda n, x: (lambda a, i: lg.index_select(a, 0, i), [x(3, 2), index(n, 3)]),
+    "x[i]": lambda n, x: (lambda a, i: a[i], [x(3, 2), index(n, 3)]),
+    "x[i, j]": lambda n, x: (lambda a, i, j: a[i, j], [x(3, 2), index(n, 3), index(n, 2)]),
+    "embedding": lambda n, x: (lambda w, i: F.embedding(i, w), [x(3, 2), index(n, 3)]),
+    **{f"embedding_bag {mode}": bags(mode) for mode in ("sum", "mean", "max")},
+    # -- products
+    "matmul": lambda n, x: (lg.matmul, [x(3, n), x(n, 2)]),
+    "matmul of vectors": lambda n, x: (lg.matmul, [x(n), x(n)]),
+    "mm": lambda n, x: (lg.mm, [x(2, n), x(n, 2)]),
+    "bmm": lambda n, x: (lg.bmm, [x(2, 2, n), x(2, n, 2)]),
+    "mv": lambda n, x: (lg.mv, [x(2, n), x(n)]),
+    "dot": lambda n, x: (lg.dot, [x(n), x(n)]),
+    "vdot": lambda n, x: (lg.vdot, [x(n), x(n)]),
+    "vecdot": lambda n, x: (lg.vecdot, [x(2, n), x(2, n)]),
+    "inner": lambda n, x: (lg.inner, [x(2, n), x(2, n)]),
+    "outer": lambda n, x: (lg.outer, [x(n), x(2)]),
+    "tensordot": lambda n, x: (lambda a, b: lg.tensordot(a, b, 1), [x(2, n), x(n, 2)]),
+    "einsum": lambda n, x: (lambda a, b: lg.einsum("ij,kj->ik", a, b), [x(2, n), x(3, n)]),
+    "einsum of one": lambda n, x: (lambda a: lg.einsum("ij->i", a), [x(2, n)]),
+    "addmm": lambda n, x: (lg.addmm, [x(2, 2), x(2, n), x(n, 2)]),
+    "baddbmm": lambda n, x: (lg.baddbmm, [x(2, 2, 2), x(2, 2, n), x(2, n, 2)]),
+    "convolve": lambda n, x: (lg.convolve, [x(n), x(5)]),
+    "kron": lambda n, x: (lg.kron, [x(n), x(2)]),
+    "linear": lambda n, x: (F.linear, [x(3, n), x(2, n)]),
+    "linear, bias": lambda n, x: (F.linear, [x(3, n), x(2, n), x(2)]),
+    "linear, many": lambda n, x: (F.linear, [x(n, 3), x(2, 3), x(2)]),
+    "bilinear": lambda n, x: (F.bilinear, [x(2, square(n)), x(2, square(n)), x(2, square(n), square(n)), x(2)]),
+    **{f"conv{k}d": convolved(getattr(F, f"conv{k}d"), k) for k in (1, 2, 3)},
+    **{f"conv_transpose{k}d": convolved(getattr(F, f"conv_transpose{k}d"), k) for k in (1, 2, 3)},
+    "fold": lambda n, x: (lambda a: F.fold(a, 12, 3, padding=1), [x(1, 9, 144)]),
+    "unfold": pooled(F.unfold, 2, 3),
+    # -- windows
+    **{f"avg_pool{k}d": pooled(getattr(F, f"avg_pool{k}d"), k, 3, 1) for k in (1, 2, 3)},
+    **{f"max_pool{k}d": pooled(getattr(F, f"max_pool{k}d"), k, 3, 1) for k in (1, 2, 3)},
+    **{f"lp_pool{k}d": pooled(getattr(F, f"lp_pool{k}d"), k, 2, 3) for k in (1, 2, 3)},
+    **{f"adaptive_avg_pool{k}d": pooled(getattr(F, f"adaptive_avg_pool{k}d"), k, 2) for k in (1, 2, 3)},
+    **{f"adaptive_max_pool{k}d": pooled(getattr(F, f"adaptive_max_pool{k}d"), k, 2) for k in (1, 2, 3)},
+    "avg_pool2d, one window": lambda n, x: (lambda a: F.avg_pool2d(a, a.shape[-1]), [x(*planes(n))]),
+    **{
+        f"interpolate {mode}": pooled(F.interpolate, 2, scale_factor=2, mode=mode)
+        for mode in ("nearest", "bilinear", "bicubic", "area")
+    },
+    "interpolate down": pooled(F.interpolate, 2, size=(2, 2), mode="bilinear"),
+    "upsample": pooled(F.upsample, 2, scale_factor=2),
+    "pad": pooled(F.pad, 2, (2, 2, 2, 2), mode="reflect"),
+    # -- norms
+    "layer_norm": lambda n, x: (lambda a, w, b: F.layer_norm(a, (n,), w, b), [x(3, n), x(n), x(n)]),
+    "layer_norm, rows": lambda n, x: (lambda a, w, b: F.layer_norm(a, (4,), w, b), [x(max(n // 4, 3), 4), x(4), x(4)]),
+    "rms_norm": lambda n, x: (lambda a, w: F.rms_norm(a, (n,), w), [x(3, n), x(n)]),
+    "batch_norm": lambda n, x: (lambda a, w, b: F.batch_norm(a, None, None, w, b, True), [x(n, 2), x(2), x(2)]),
+    "batch_norm, running": lambda n, x: (
+        lambda a, m, w, b: F.batch_norm(a, m.detach(), lg.ones_like(m).detach(), w, b),
+        [x(n, 2), x(2), x(2), x(2)],
+    ),
+    "group_norm": lambda n, x: (lambda a, w, b: F.group_norm(a, 2, w, b), [x(1, 4, max(n // 4, 3)), x(4), x(4)]),
+    "instance_norm": lambda n, x: (F.instance_norm, [x(1, 2, n)]),
+    "local_response_norm": pooled(F.local_response_norm, 2, 2),
+    "normalize": along(lambda x, axis: F.normalize(x, dim=axis)),
+    # -- distances and losses
+    "cosine_similarity": lambda n, x: (F.cosine_similarity, [x(2, n), x(2, n)]),
+    "pairwise_distance": lambda n, x: (F.pairwise_distance, [x(2, n), x(2, n)]),
+    "cdist": lambda n, x: (lg.cdist, [x(2, n), x(3, n)]),
+    **{name: pair(getattr(F, name)) for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")},
+    "mse_loss, sum": pair(lambda a, b: F.mse_loss(a, b, reduction="sum")),
+    "mse_loss, none": pair(lambda a, b: F.mse_loss(a, b, reduction="none")),
+    "cross_entropy": classes(F.cross_entropy),
+    "cross_entropy, smoothed": classes(lambda a, i: F.cross_entropy(a, i, label_smoothing=0.1)),
+    "cross_entropy, shares": lambda n, x: (F.cross_entropy, [x(max(n // 4, 3), 4), np.full((max(n // 4, 3), 4), 0.25)]),
+    "nll_loss": classes(F.nll_loss),
+    "multi_margin_loss": classes(F.multi_margin_loss),
+    "multilabel_margin_loss": lambda n, x: (F.multilabel_margin_loss, [x(3, 4), np.asarray([[1, -1, 0, 2]] * 3)]),
+    "multilabel_soft_margin_loss": shares(lambda a, t: F.multilabel_soft_margin_loss(a[None], t[None])),
+    "binary_cross_entropy": lambda n, x: (
+        lambda a, t: F.binary_cross_entropy(a, t),
+        [np.linspace(0.01, 0.99, n), np.linspace(0.1, 0.9, n)],
+    ),
+    "binary_cross_entropy_with_logits": shares(F.binary_cross_entropy_with_logits),
+    "kl_div": shares(F.kl_div),
+    "poisson_nll_loss": lambda n, x: (F.poisson_nll_loss, [np.linspace(-2, 2, n), x(n)]),
+    "gaussian_nll_loss": lambda n, x: (F.gaussian_nll_loss, [x(n), x(n), np.linspace(0.5, 2, n)]),
+    "soft_margin_loss": lambda n, x: (F.soft_margin_loss, [x(n), np.where(index(n, 2) > 0, 1.0, -1.0)]),
+    "hinge_embedding_loss": lambda n, x: (F.hinge_embedding_loss, [x(n), np.where(index(n, 2) > 0, 1, -1)]),
+    "margin_ranking_loss": signs(lambda a, b, t: F.margin_ranking_loss(a[:, 0], b[:, 0], t)),
+    "cosine_embedding_loss": signs(F.cosine_embedding_loss),
+    "triplet_margin_loss": lambda n, x: (F.triplet_margin_loss, [x(2, n), x(2, n), x(2, n)]),
+    "triplet_margin_with_distance_loss": lambda n, x: (
+        F.triplet_margin_with_distance_loss,
+        [x(2, n), x(2, n), x(2, n)],
+    ),
+    "ctc_loss": ctc,
+    # -- attention
+    "scaled_dot_product_attention": attended(),
+    "scaled_dot_product_attention, causal": attended(is_causal=True),
+    "softmin": along(lambda x, axis: F.softmin(x, axis)),
+    "F.softmax": along(lambda x, axis: F.softmax(x, axis)),
+    "F.log_softmax": along(lambda x, axis: F.log_softmax(x, axis)),
+}
+
+#: Public functions that rearrange, choose, make or act on each element by itself, and so round once, if at all.
+ELSEWHERE = """
+    alpha_dropout celu celu_ channel_shuffle dropout dropout1d dropout2d dropout3d elu elu_ feature_alpha_dropout gelu
+    glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu leaky_relu_ logsigmoid
+    max_unpool1d max_unpool2d max_unpool3d mish one_hot pixel_shuffle pixel_unshuffle prelu relu relu6 relu_ rrelu
+    rrelu_ selu selu_ sigmoid silu softplus softshrink softsign tanh tanhshrink threshold threshold_
+""".split()
+#: Made of functions that are here.
+MADE_OF_OTHERS = "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell multi_head_attention_forward".split()
+
+
+def test_every_function_of_layers_is_here():
+    public = {n for n, f in vars(F).items() if inspect.isfunction(f) or callable(f) and hasattr(f, "primitive")}
+    here = {name.split(",")[0].split(" ")[0].removeprefix("F.") for name in CALLS}
+    missing = {n for n in public if not n.startswith("_")} - here - set(ELSEWHERE) - set(MADE_OF_OTHERS)
+    assert not missing, f"give these a row in CALLS: {sorted(missing)}"
+
+
+def drawn(name, magnitude):
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+
+    def x(*shape):
+        values = rng.uniform(0.5, 1.05, shape) * magnitude
+        return values * rng.choice([-1, 1], shape) if magnitude > 1 else values
+
+    return x
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_at_sizes_and_magnitudes(name, way):
+    sizes = SIZES if NIGHTLY or way[0] == "cpu" else SIZES[:2]
+    cases = []
+    for n in sizes:
+        for magnitude in MAGNITUDES:
+            function, arrays = CALLS[name](n, drawn(name, magnitude))
+            cases.append((f"{name}, n={n}, about {magnitude:g}", function, arrays, way))
+    failures(cases)
