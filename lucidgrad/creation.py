@@ -5,7 +5,7 @@ from typing import Any
 
 from .core import device as devices, dtype as dtypes
 from .core.device import Device
-from .core.dispatch import box, floats
+from .core.dispatch import box, floats, number, promoted
 from .core.dual import without_tangents
 from .core.levels import Layer, filled
 from .core.modes import leave
@@ -92,7 +92,7 @@ def _holds_tensors(obj: list[Any] | tuple[Any, ...]) -> bool:
 def _common_dtype(obj: Any) -> Any:
     """What the tensors in nested sequences promote to; numbers beside them give way, but for their kind."""
     cpu = devices.backend_named("cpu")
-    found, plain = cpu.xp.result_type(*(x.dtype for x in _tensors(obj))), cpu.asarray(_plain(obj)).dtype
+    found, plain = promoted(*(x.dtype for x in _tensors(obj))), cpu.asarray(_plain(obj)).dtype
     if found.kind in "biu" and plain.kind in "fc":
         return plain
     return cpu.xp.result_type(found, {"b": False, "f": 1.0, "c": 1j}.get(plain.kind, 1))
@@ -204,6 +204,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, 
     """One value everywhere; a Python number decides the dtype if none is given."""
     if isinstance(fill_value, Tensor):
         fill_value, dtype = fill_value.item(), fill_value.dtype if dtype is None else dtype
+    fill_value = number(fill_value)
     return _filled(
         "full",
         (shape,),
@@ -273,7 +274,7 @@ def arange(
     tensor([0, 1, 2])
     """
     start, stop = (0, start) if stop is None else (start, stop)
-    parts = [p.item() if isinstance(p, Tensor) else p for p in (start, stop, step)]
+    parts = [p.item() if isinstance(p, Tensor) else number(p) for p in (start, stop, step)]
     if parts[2] == 0:
         raise ValueError("arange: step is 0, expected another number")
     if dtype is None:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from .core import device, dtype as dtypes
+from .core.dispatch import SCALARS, number, promoted
 from .tensor import Tensor
 
 __all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
@@ -90,32 +91,31 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 def result_type(*arrays_and_dtypes: Any) -> Any:
     """The dtype that an operation on these arrays, dtypes and Python numbers gives.
 
-    A Python number takes the arrays' dtype where its kind allows; a float with integers alone gives the default dtype.
+    Integers and booleans never lift a float: float32 with int64 is float32. Numbers, Python's and NumPy's scalars
+    alike, take the arrays' dtype where their kind allows; a float with integers alone gives the default dtype.
 
     Examples
     --------
     >>> import lucidgrad as lg
     >>> lg.result_type(lg.float32, lg.float64)
     dtype('float64')
+    >>> lg.result_type(lg.float32, lg.int64)
+    dtype('float32')
     >>> lg.result_type(lg.ones(2), 1.5)
     dtype('float32')
     """
-    numbers = [x for x in arrays_and_dtypes if type(x) in (bool, int, float, complex)]
-    given = [
-        dtypes.named(_name("result_type", x)) for x in arrays_and_dtypes if type(x) not in (bool, int, float, complex)
-    ]
-    if not given:
+    given = [number(x) for x in arrays_and_dtypes]
+    numbers = {type(x) for x in given if type(x) in SCALARS}
+    dtypes_given = [dtypes.named(_name("result_type", x)) for x in given if type(x) not in SCALARS]
+    if not dtypes_given:
         raise ValueError("result_type: expected at least one array or dtype")
-    promote = device.backend_named("cpu").xp.result_type
-    found = promote(*given)
+    found = promoted(*dtypes_given)
     inexact = isdtype(found, ("real floating", "complex floating"))
-    if any(type(x) is complex for x in numbers):
-        return promote(found, 1j) if inexact else dtypes.default_complex_dtype()
-    if any(type(x) is float for x in numbers):
+    if complex in numbers:
+        return device.backend_named("cpu").xp.result_type(found, 1j) if inexact else dtypes.default_complex_dtype()
+    if float in numbers:
         return found if inexact else dtypes.get_default_dtype()
-    if any(type(x) is int for x in numbers) and isdtype(found, "bool"):
-        return dtypes.named("int64")
-    return found
+    return dtypes.named("int64") if int in numbers and isdtype(found, "bool") else found
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:

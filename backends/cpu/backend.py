@@ -10,7 +10,7 @@ import numpy as np
 from lucidgrad.backends.protocol import Backend, overlapping
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.device import Device
-from lucidgrad.core.dispatch import bound, complexes, floats, halves
+from lucidgrad.core.dispatch import bound, complexes, floats, halves, numbers
 from lucidgrad.core.primitive import Primitive, Recipe
 
 from . import kernels, sampling
@@ -25,6 +25,8 @@ floats.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind in "fc")
 halves.add(np.dtype("float16"))
 complexes.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind == "c")
 _SCALARS = tuple({np.dtype(name).type for name in _NAMES})
+numbers.update({kind: {"b": bool, "f": float, "c": complex}.get(np.dtype(kind).kind, int) for kind in _SCALARS})
+numbers.update({np.longdouble: float, np.clongdouble: complex})
 bound["Host"] = np.ndarray  # of large arrays of this type compiled operators ask for another kernel
 _HERE = Device("cpu")
 _LARGE = 1 << 18  # bytes from which fresh memory is dear

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lucidgrad.core import device, dtype as dtypes
-from lucidgrad.core.dispatch import floats, halves
+from lucidgrad.core.dispatch import floats, halves, numbers
 from lucidgrad.core.primitive import Primitive, registry
 
 from .backend import CPU
@@ -190,6 +190,7 @@ def _enable() -> None:
     dtypes.define(bfloat16=bfloat16)
     floats.add(bfloat16)
     halves.add(bfloat16)
+    numbers[ml_dtypes.bfloat16] = float
     brain = BrainCPU()
     brain.xp = _Names()  # type: ignore[assignment]
     brain.kernels = {"elementwise_step": functools.partial(_step, cpu.kernels["elementwise_step"])}

@@ -96,7 +96,7 @@ def _infinite(x: Any) -> Any:
     """Where, or whether, there are infinities; None where there are none."""
     if type(x) is float:
         return True if math.isinf(x) else None
-    if type(x) is int or x.dtype.kind != "f":
+    if isinstance(x, int) or x.dtype.kind != "f":
         return None
     found = np.isinf(x)
     return found if 1 in found.tobytes() else None  # faster than any()

@@ -27,6 +27,9 @@ floats: set[Any] = set()
 complexes: set[Any] = set()
 halves: set[Any] = set()  # those of 16 bits, which hold numbers that float32 computes with
 
+#: Types of libraries' scalars -> the Python numbers that they count as; back ends add theirs.
+numbers: dict[type, type] = {}
+
 #: Classes that are defined above the engine.
 bound: dict[str, Any] = {}
 
@@ -51,6 +54,35 @@ def _promote(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, An
         return arrays
     default = dtypes.get_default_dtype()
     return [device.by_array[type(a)].cast(a, default) if o else a for a, o in zip(arrays, own, strict=True)]
+
+
+@functools.cache
+def lifted(kinds: tuple[int, ...], *found: Any) -> Any:
+    """The dtype that those of some kinds, integers, take beside floats, lest they lift them; None: nothing is to do."""
+    inexact = {dtype for dtype in found if dtype in floats}
+    if not inexact or not any(dtypes.rank(dtype) in kinds for dtype in found):
+        return None
+    names = {dtypes.plain_name(dtype) for dtype in inexact}
+    promote = device.backend_named("cpu").xp.result_type
+    return inexact.pop() if len(names) == 1 else promote(*map(dtypes.named, names))
+
+
+def promoted(*found: Any) -> Any:
+    """The dtype that arrays of canonical dtypes come to."""
+    dtype = lifted((1,), *found)
+    return device.backend_named("cpu").xp.result_type(*found) if dtype is None else dtype
+
+
+def unified(primitive: Primitive, arrays: Sequence[Any]) -> Sequence[Any]:
+    """The arguments with integers in the dtype of the floats beside them; what comes next sees one kind."""
+    places = range(len(arrays)) if primitive.variadic else primitive.values
+    places = [i for i in places if i < len(arrays) and type(arrays[i]) in device.by_array]
+    found = {arrays[i].dtype for i in places}
+    dtype = lifted(primitive.yields, *found) if len(found) > 1 else None
+    if dtype is None:
+        return arrays
+    cast = [i for i in places if dtypes.rank(arrays[i].dtype) in primitive.yields]
+    return [device.by_array[type(a)].cast(a, dtype) if i in cast else a for i, a in enumerate(arrays)]
 
 
 def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
@@ -250,10 +282,17 @@ def different(name: str, *places: str) -> DeviceError:
     )
 
 
+def number(value: Any) -> Any:
+    """A library's scalar as the Python number that it counts as; anything else as it is."""
+    plain = numbers.get(type(value))
+    return value if plain is None else plain(value)
+
+
 def unwrap(primitive: Primitive, value: Any) -> tuple[Any, Any]:
     """The raw array (or scalar) and the node of one argument; NotImplemented for a foreign object."""
     if isinstance(value, Box):
         return value.array, node_of(value)
+    value = number(value)
     if value is None or type(value) in SCALARS or type(value) in device.by_array:
         return value, None
     for backend in set(device.by_array.values()):
@@ -292,6 +331,8 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
     """Call a primitive on any mixture of tensors, arrays and scalars."""
     if unusual and primitive.precision is not None and state.casting is not None:
         args = state.casting(primitive, args)
+    if not numbers.keys().isdisjoint(map(type, args)):  # with Python's numbers the compiled operator takes them all
+        return primitive.op(*map(number, args), **keywords)
     if primitive.single and dtype_of(args[0]) in halves:
         return in_single(primitive.op, args, keywords)
     args = meet(primitive, args) if len(device._by_name) > 1 else args
@@ -309,6 +350,7 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
             raise TypeError(f"{primitive.name}: expected at least one tensor")
         cpu = device.backend_named("cpu")
         arrays = [a if a is None else cpu.asarray(a) for a in arrays]
+    arrays = unified(primitive, arrays)
     nodes = [node if state.recording else None for _, node in pairs]
     tensor = args[0] if args and isinstance(args[0], Box) else None
     y = compute(primitive, arrays, keywords)

@@ -3,6 +3,7 @@
 The objects themselves come from the CPU back end (`define`): the core names no array library.
 """
 
+import functools
 from typing import Any
 
 _defined: dict[str, Any] = {}
@@ -24,6 +25,18 @@ def named(name: str) -> Any:
 def known() -> dict[str, Any]:
     """All canonical dtypes by name."""
     return dict(_defined)
+
+
+@functools.cache
+def rank(dtype: Any) -> int:
+    """The order of the kinds of numbers, for any library's dtype: 0 to 3 for bool, integer, real, complex."""
+    name = plain_name(dtype).rstrip("0123456789").removeprefix("u")
+    return ["bool", "int", "float", "complex"].index(name.removeprefix("b") if name == "bfloat" else name)
+
+
+def plain_name(dtype: Any) -> str:
+    """The name of a dtype, whatever library it is of."""
+    return str(dtype).rpartition(".")[2]
 
 
 def get_default_dtype() -> Any:

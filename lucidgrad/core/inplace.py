@@ -4,7 +4,6 @@ The tensor's old value lives on in the graph through its old node; the tensor ta
 result. Written through a view, the base's history becomes "the base, overwritten at these places".
 """
 
-import functools
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -13,7 +12,7 @@ from typing import Any
 from . import device, dtype as dtypes
 from .batching import through_program
 from .box import INFERENCE, Alias, Box
-from .dispatch import complexes, compute, history, meet, move_retain, node_of, record, unwrap
+from .dispatch import complexes, compute, history, meet, move_retain, node_of, record, unified, unwrap
 from .levels import shell
 from .modes import state, unusual
 from .primitive import LINEAR, Meta, Primitive, primitive
@@ -133,7 +132,7 @@ def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: d
             raise TypeError(
                 f"{step.name}_: argument {i + 1} is a {type(others[i - 1]).__name__}, expected a Tensor or a number"
             )
-    arrays, nodes = [array for array, _ in pairs], [node for _, node in pairs]
+    arrays, nodes = unified(step, [array for array, _ in pairs]), [node for _, node in pairs]
     wanted = tuple(i for i in step.differentiable if i < len(nodes) and nodes[i] is not None)
     kept, before = list(map(shell, arrays)), shell(_base(x).array)
     for kind, i in step.recipe(wanted).items if wanted else ():
@@ -179,7 +178,7 @@ def _write(name: str, old: Any, new: Any) -> None:
             f"{name}_: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
         )
     check_levels(name + "_", old, new)
-    if new.dtype != old.dtype and _rank(new.dtype) > _rank(old.dtype):
+    if new.dtype != old.dtype and dtypes.rank(new.dtype) > dtypes.rank(old.dtype):
         raise RuntimeError(
             f"{name}_: a result of dtype {new.dtype} can't be written into a tensor of dtype {old.dtype}"
         )
@@ -208,13 +207,6 @@ def _base(x: Any) -> Any:
 def _has_history(x: Any) -> bool:
     """Whether x, or what it is a view of, is part of a graph."""
     return _base(x)._node is not None or node_of(x) is not None
-
-
-@functools.cache
-def _rank(dtype: Any) -> int:
-    """The order of the kinds of numbers: a result may not be of a higher one than the memory it goes to."""
-    name = str(dtype).rpartition(".")[2]
-    return ["bool", "int", "float", "complex"].index(name.rstrip("0123456789").removeprefix("u"))
 
 
 def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) -> None:
@@ -258,7 +250,7 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
 def _winners(step: Primitive, keywords: dict[str, Any], meta: Meta) -> Any:
     """For an index with integer arrays, which values remain: of those for one place, the one that was written last."""
     parts = keywords["key"] if isinstance(keywords["key"], tuple) else (keywords["key"],)
-    if not any(type(part) in device.by_array and _rank(part.dtype) == 1 for part in parts):
+    if not any(type(part) in device.by_array and dtypes.rank(part.dtype) == 1 for part in parts):
         return None
     backend, integers = device.backend_named(meta.device), dtypes.named("int64")
     places = backend.zeros(meta.shape, integers, meta.device)

@@ -23,8 +23,10 @@ from .dispatch import (
     floats,
     halves,
     history,
+    lifted,
     settle,
     track_view,
+    unified,
 )
 from .modes import state, unusual
 from .primitive import ELEMENTWISE, REQUIRED, Primitive, meta_of
@@ -87,7 +89,7 @@ def _constants(primitive: Primitive, args: Sequence[Any], keywords: dict[str, An
     """A call on tensors of one kind that want no gradient; None where something else is among them."""
     tensor_type = bound["Tensor"]
     arrays = [x.array for x in args if type(x) is tensor_type and x._node is None and x._alias is None]
-    if len(arrays) != len(args) or len(set(map(type, arrays))) != 1:
+    if len(arrays) != len(args) or len({(type(a), a.dtype) for a in arrays}) != 1:
         return None
     y = primitive.find_kernel(type(arrays[0]))(*arrays, **keywords)
     return box(y if type(y) is type(arrays[0]) else settle(y, arrays[0]))
@@ -165,15 +167,19 @@ class _Template:
             for i, x in enumerate(self.xs):
                 lines += [f"if type({x}) is not Tensor:", "    " + self.fallback, *self._take(i)]
                 lines += self._meet(i) if i else ["lead = a0", "kind = type(a0)"]
+                lines += self._agree(i, f"a{self.p.values[0]}") if i in self.p.values[1:] else []
             return lines
         if len(self.xs) == 2:
             return self._unwrap_pair()
-        lines = ["lead = None", "weak = False"]
+        lines = ["lead = _v = None", "weak = False"]
         for i, x in enumerate(self.xs):
             lines.append(f"if type({x}) is Tensor:")
             lines += ["    " + line for line in self._take(i)]
             lines += ["    if lead is None:", f"        lead = a{i}"]
             lines += [f"    elif type(a{i}) is not type(lead):", "        " + self.fallback]
+            if i in self.p.values:
+                lines += ["    if _v is None:", f"        _v = a{i}", "    else:"]
+                lines += ["        " + line for line in self._agree(i, "_v")]
             lines += [f"elif type({x}) is int or type({x}) is float:", f"    a{i} = {x}", "    weak = True"]
             lines += [f"    n{i} = None"] if i in self.wanted else []
             lines += ["else:", "    " + self.fallback]
@@ -188,6 +194,18 @@ class _Template:
             "    if kind is None:",
             "        " + self.fallback,
             f"    lead = lead if type(lead) is kind else a{i}",
+        ]
+
+    def _agree(self, i: int, first: str) -> list[str]:
+        """Another array of those that come to one dtype: integers beside floats are cast, and all goes on."""
+        arrays = ", ".join(f"a{k}" for k in range(i + 1))
+        return [
+            f"_same = a{i}.dtype is {first}.dtype",
+            f"if not _same and lifted({self.p.yields}, a{i}.dtype, {first}.dtype) is not None:",
+            f"    {arrays} = unified(P, ({arrays}))",
+            *([f"    {first} = a{i}"] if first == "_v" else []),
+            "    _same = True",
+            f"    lead = a0 if type(a0) is type(lead) else a{i}",
         ]
 
     def _unwrap_pair(self) -> list[str]:
@@ -208,7 +226,7 @@ class _Template:
             "    kind = type(a0)",
             f"    if type({x2}) is Tensor:",
             *deep(deep(self._take(1))),
-            *deep(deep(self._meet(1))),
+            *deep(deep(self._meet(1) + (self._agree(1, "a0") if self.p.values else ["_same = a0.dtype is a1.dtype"]))),
             "        pair = True",
             f"    elif type({x2}) is int or type({x2}) is float and {inexact.format('a0')}:",
             *deep(deep(scalar(1))),
@@ -279,7 +297,7 @@ class _Template:
         else:
             alike = " and ".join(f"{a}.shape == y.shape and {a}.dtype is y.dtype" for a in arrays)
             if len(arrays) == 2:
-                pair = f"a0.shape == a1.shape and a0.dtype is a1.dtype and {plain}"
+                pair = f"a0.shape == a1.shape and _same and {plain}"
                 if self.p.kind.name == "matrix":
                     pair = f"a0.ndim == a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
                 alike = f"not pair or {pair}"
@@ -367,10 +385,12 @@ _NAMES: dict[str, Any] = {
     "halves": halves,
     "history": history,
     "layer_among": layer_among,
+    "lifted": lifted,
     "meta_of": meta_of,
     "places": device.places,
     "settle": settle,
     "state": state,
     "track_view": track_view,
+    "unified": unified,
     "unusual": unusual,
 }

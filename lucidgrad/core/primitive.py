@@ -200,6 +200,12 @@ class Primitive:
         self.differentiable = tuple(
             i for i in range(len(self.arrays)) if self.joint or (self.rules and self.rules[i] is not None)
         )
+        #: Positions of the inputs that come to one dtype, if any; of a variadic function they all do.
+        self.values = () if kind is LINEAR else self.differentiable
+        if dtype == "float" and not self.values:
+            self.values = tuple(range(len(self.arrays)))
+        #: The kinds of those that take the dtype of floats beside them: booleans lift none, but functions would.
+        self.yields = (0, 1) if dtype == "float" else (1,)
         self._needs = {rule: self._read(rule) for rule in (*self.rules, self.joint) if rule is not None}
         self.kernels: dict[type, Callable[..., Any]] = {}  # by array type, found when first asked for
         self.by_dtype: dict[type, dict[Any, Callable[..., Any]]] = {}  # and by dtype, where floats come out

@@ -6,7 +6,7 @@ from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
 
 from .axes import product
-from .scan import inexact, is_complex
+from .scan import inexact, is_complex, is_inexact
 from .sets import unique_all
 from .taking import take_put
 
@@ -57,7 +57,8 @@ def _counted(i: Any, weights: Any, size: int) -> Any:
     """The number of each index, or the sum of its weights."""
     if weights is None:
         return take_put(ops.ones_like(i), i, axis=0, size=size)
-    return take_put(inexact(weights), i, axis=0, size=size)
+    weights = weights if is_inexact(weights.dtype) else ops.astype(weights, dtype=dtypes.named("float64"))
+    return take_put(weights, i, axis=0, size=size)
 
 
 def unique(

@@ -237,6 +237,8 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
     if isinstance(weight, (int, float)):
         near = -0.5 < weight < 0.5
         return add(start, multiply(way, weight)) if near else subtract(end, multiply(way, 1 - weight))
+    if dtypes.rank(weight.dtype) < 2:
+        weight = astype(weight, dtype=way.dtype)  # 1 - weight is not to wrap around
     near, far = add(start, multiply(way, weight)), subtract(end, multiply(way, subtract(1, weight)))
     return where(parts.abs(weight) < 0.5, near, far)
 

@@ -49,13 +49,14 @@ def is_complex(dtype: Any) -> bool:
     return dtype in complexes
 
 
-def _is_inexact(dtype: Any) -> bool:
+def is_inexact(dtype: Any) -> bool:
+    """Whether a dtype is real or complex, and not of integers."""
     return dtype in floats
 
 
 def inexact(x: Any) -> Any:
     """Integers as floats, before differences or squares of them can overflow."""
-    return x if _is_inexact(x.dtype) else x * 1.0
+    return x if is_inexact(x.dtype) else x * 1.0
 
 
 def _axis(name: str, axis: Any, rank: int) -> int:
