@@ -136,10 +136,20 @@ class Arranging:
     addcmul, addcdiv = arithmetic.addcmul, arithmetic.addcdiv
 
     # -- writing
-    def copy_(self, source: Any) -> Any:
-        """Write another tensor's values into this one, from any device; gradients flow to the source."""
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Write another tensor's values into this one, from any device; gradients flow to the source.
+
+        Parameters
+        ----------
+        source
+            A tensor, or a number.
+        non_blocking
+            Whether a copy from page-locked host memory to a device is left to the device: the host must not write the
+            source before that has read it. A copy to the host is always waited for, as its values are written here.
+        """
         if isinstance(source, Box) and source.device != self.device:  # type: ignore[attr-defined]
-            source = source.to(self.device)  # type: ignore[attr-defined]
+            waits = not non_blocking or self.device == "cpu"  # type: ignore[attr-defined]
+            source = source.to(self.device, non_blocking=not waits)  # type: ignore[attr-defined]
         return _assign(self, source)
 
     def fill_(self, value: Any) -> Any:

@@ -65,11 +65,13 @@ def manual_seed(seed: int) -> Generator:
 
 def default_generator(device: Device) -> Generator:
     """The generator that is used on a device where none is given."""
-    if device not in _defaults:
-        _defaults[device] = Generator(device)
+    found = _defaults.get(device)
+    if found is None:
+        found = Generator(device)
         if _seed:
-            _defaults[device].manual_seed(_seed["value"])
-    return _defaults[device]
+            found.manual_seed(_seed["value"])
+        found = _defaults.setdefault(device, found)  # another thread may have made one meanwhile
+    return found
 
 
 def states() -> dict[Device, Any]:

@@ -12,10 +12,11 @@ from lucidgrad.backends.protocol import STANDARD, Backend, Namespace, overlappin
 from lucidgrad.core import device
 from lucidgrad.core.device import Device
 from lucidgrad.core.dispatch import different
+from lucidgrad.core.errors import DeviceError
 from lucidgrad.core.primitive import Primitive, registry
 
 from . import generated, kernels, memory, sampling, streams
-from .driver import index_of
+from .driver import index_of, too_old
 from .library import COMPLEX, LIBRARY, computed_with, signed
 
 _HERE = nullcontext()
@@ -59,6 +60,7 @@ class CUDA(Backend):
         streams.several = self.count > 1
         self.quiet = _SameDevice if self.count > 1 else None
         self._devices = [Device("cuda", i) for i in range(self.count)]
+        self._too_old = too_old(self.count)
         self.kernels.update(kernels.TABLE)
 
     # -- devices
@@ -66,7 +68,10 @@ class CUDA(Backend):
         return self._devices[array.data.device_id]
 
     def locate(self, where: Device) -> Device:
-        return self._devices[index_of(where, self.count, get_device_id())]
+        index = index_of(where, self.count, get_device_id())
+        if index in self._too_old:
+            raise DeviceError(self._too_old[index])
+        return self._devices[index]
 
     def at(self, array: Any) -> AbstractContextManager[Any]:
         if self.count == 1 or get_device_id() == array.data.device_id:
@@ -220,10 +225,10 @@ class CUDA(Backend):
             return sampling.draw(source, how, shape, dtype, *args)
 
     def get_state(self, source: Any) -> Any:
-        return source.seed, source.count
+        return source.state
 
     def set_state(self, source: Any, state: Any) -> None:
-        source.seed, source.count = state
+        source.state = state
 
 
 def _on_its_device(name: str, run: Callable[..., Any]) -> Callable[..., Any]:

@@ -40,6 +40,27 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
+#: The least compute capability, sm_60: older devices can't add a float64 to memory in one step.
+OLDEST = (6, 0)
+
+
+def too_old(count: int) -> dict[int, str]:
+    """Which of the devices can't be used, and what to say where one of them is asked for."""
+    from cupy.cuda import runtime
+
+    found = {}
+    for index in range(count):
+        known = runtime.getDeviceProperties(index)
+        capability = int(known["major"]), int(known["minor"])
+        if capability < OLDEST:
+            found[index] = (
+                f"device 'cuda:{index}' ({known['name'].decode()}) has compute capability "
+                f"{capability[0]}.{capability[1]}, expected {OLDEST[0]}.{OLDEST[1]} (Pascal) or newer: its kernels add "
+                f"float64 numbers atomically; device='cpu' works everywhere"
+            )
+    return found
+
+
 def index_of(where: Any, count: int, current: int) -> int:
     """The index that a device names, checked; the current one if it names none."""
     if where.index is None:

@@ -19,6 +19,7 @@ from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
 from .compiling import contiguous, launch, program_of
+from .streams import place_now
 
 Axes = list[tuple[int, int, int]]  # of a batch: size, and the strides of both operands
 _MOST = 2**31 - 1  # cuBLAS counts in int
@@ -218,18 +219,19 @@ extern "C" __global__ void addresses(
 """,
     "addresses",
 )
-_TABLES: dict[tuple[int, ...], Any] = {}
+_TABLES: dict[tuple[Any, ...], Any] = {}
 _MOST_TABLES, _LONGEST = 256, 4096  # that are kept: 24 MB at most
 
 
 def _table(made_of: tuple[int, ...]) -> Any:
     """Addresses of matrices in device memory. Steps that repeat find their memory, and so a table, again.
 
-    It is written and read on one stream. What is only recorded, for a graph, has written none.
+    It is written and read on one stream, which lives as long: its number is not given to another. What is only
+    recorded, for a graph, has written none.
     """
-    stream = cupy.cuda.get_current_stream().ptr
-    recorded = runtime.streamIsCapturing(stream)
-    key = (runtime.getDevice(), stream, *made_of)
+    here = place_now(runtime.getDevice())
+    recorded = runtime.streamIsCapturing(here.stream.ptr)
+    key = (here, *made_of)
     found = None if recorded else _TABLES.get(key)
     if found is None:
         found = cupy.ndarray((3 * made_of[-1],), "int64")

@@ -5,6 +5,7 @@ numbers do not depend on what GPU draws them.
 """
 
 import secrets
+import threading
 from typing import Any
 
 import cupy
@@ -75,14 +76,29 @@ class Source:
         self.seed = (secrets.randbits(64) if seed is None else int(seed)) & 0xFFFFFFFFFFFFFFFF
         self.count = 0
         self.device = device
+        self._lock = threading.Lock()
 
     def take(self, kernel: Any, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
         """An array that a kernel fills."""
         y = cupy.empty(shape, dtype)
         if y.size:
-            kernel(np.uint64(self.seed), np.uint64(self.count), *args, y)
-            self.count += y.size
+            with self._lock:  # no other thread draws the same numbers
+                seed, start = self.seed, self.count
+                self.count += y.size
+            kernel(np.uint64(seed), np.uint64(start), *args, y)
         return y
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """The seed and the count, which belong together."""
+        with self._lock:
+            return self.seed, self.count
+
+    @state.setter
+    def state(self, state: tuple[int, int]) -> None:
+        seed, count = state
+        with self._lock:
+            self.seed, self.count = seed, count
 
 
 def draw(source: Source, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:

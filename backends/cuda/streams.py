@@ -4,9 +4,12 @@ CuPy's memory pool gives memory back to the stream that it was allocated on as s
 gone, though another stream may still be at work on it. `hold` keeps such memory until that is done.
 """
 
+import functools
 import sys
 import threading
 import weakref
+from collections import deque
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -20,15 +23,24 @@ several = False  # whether there are several devices; set by the back end
 
 
 class Place:
-    """One stream of one device; there is one object for each, so that places are compared by identity."""
+    """One stream of one device; there is one object for each, so that places are compared by identity.
 
-    __slots__ = ("__weakref__", "device", "stream")
+    All threads' default streams of their own have one number, so a place knows its thread: in another one its number
+    means the other's stream, and what the first was sent is waited for by way of the default stream of all.
+    """
 
-    def __init__(self, device: int, stream: Any) -> None:
-        self.device, self.stream = device, stream
+    __slots__ = ("__weakref__", "device", "stream", "thread")
+
+    def __init__(self, device: int, stream: Any, thread: object = None) -> None:
+        self.device, self.stream, self.thread = device, stream, thread
 
     def __repr__(self) -> str:
         return f"<stream {self.stream.ptr:#x} of cuda:{self.device}>"
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is another thread's own default stream."""
+        return self.thread is not None and self.thread is not _own.thread
 
     def enter(self) -> "Place":
         """Send work here; returns where it went on this device before."""
@@ -37,6 +49,8 @@ class Place:
         before = place_now(self.device)
         if before is not self:
             self.stream.use()
+            if self.is_foreign:
+                place_now(self.device).wait_for(self)
         return before
 
     def wait_for(self, other: "Place", arrays: Any = ()) -> None:
@@ -55,16 +69,42 @@ class Place:
         for array in arrays:
             hold(array, self)
 
+    def follow(self, array: Any) -> None:
+        """Let work that is sent here from now on wait for the place that `wrote` an array."""
+        for part in _arrays(array):
+            last = _written.get(id(part), (None, self))[1]
+            if last is not self:
+                self.wait_for(last, (part,))
+
+    def wrote(self, array: Any) -> None:
+        """Note that an array is written here, for a place that has to `follow`."""
+        for part in _arrays(array):
+            key = id(part)
+            if _written.get(key, (None, None))[1] is not self:
+                _written[key] = weakref.ref(part, functools.partial(_forget, key)), self
+
     def mark(self) -> Any:
         """An event that happens when all work that was sent here is done."""
+        stream = Stream.null if self.is_foreign else self.stream
         with self.current():
-            return self.stream.record(Event(disable_timing=True))
+            return stream.record(Event(disable_timing=True))
 
     def current(self) -> AbstractContextManager[Any]:
         """A context in which the device is current: all default streams have one number, and events a device."""
         return Device(self.device) if several and get_device_id() != self.device else _HERE
 
 
+class _Own(threading.local):
+    """What is each thread's own: a mark of the thread, and the places of its default streams by device."""
+
+    def __init__(self) -> None:
+        self.thread = object()
+        self.places: dict[int, Place] = {}
+
+
+_PER_THREAD = Stream.ptds.ptr
+_own = _Own()
+_lock = threading.RLock()  # what is freed meanwhile may come back here
 _defaults: dict[int, Place] = {}
 _others: "weakref.WeakValueDictionary[tuple[int, int], Place]" = weakref.WeakValueDictionary()
 
@@ -73,10 +113,7 @@ def place_now(device: int) -> Place:
     """Where work on a device goes now."""
     stream = get_current_stream(device)
     if stream.ptr == 0:
-        place = _defaults.get(device)
-        if place is None:
-            place = _defaults[device] = Place(device, Stream.null)
-        return place
+        return _defaults.get(device) or place_for(device, stream)
     return place_for(device, stream)
 
 
@@ -84,9 +121,12 @@ def place_for(device: int, stream: Any) -> Place:
     """The place of a stream. It keeps the stream alive, so that its number is not given to another."""
     if stream.ptr == 0:
         return _defaults.setdefault(device, Place(device, Stream.null))
+    if stream.ptr == _PER_THREAD:
+        return _own.places.setdefault(device, Place(device, Stream.ptds, _own.thread))
     place = _others.get((device, stream.ptr))
     if place is None:
-        place = _others[device, stream.ptr] = Place(device, stream)
+        with _lock:
+            place = _others.setdefault((device, stream.ptr), Place(device, stream))
     return place
 
 
@@ -96,22 +136,31 @@ def place_of_array(array: Any) -> Place:
 
 
 # -- memory that several streams use -------------------------------------------------------------
-_lock = threading.Lock()
 _shared: dict[int, tuple[Any, set[Place]]] = {}  # memory that is in use somewhere, and the other streams that use it
-_leaving: list[tuple[list[Any], Any]] = []  # memory that nothing refers to any more, and the events it waits for
+_leaving: deque[tuple[list[Any], Any]] = deque()  # what nothing refers to any more, and the events it waits for
+_written: dict[int, tuple[Any, Place]] = {}  # arrays that several passes add to, and where that was done last
+
+
+def _forget(key: int, _: Any) -> None:
+    _written.pop(key, None)
+
+
+def _arrays(array: Any) -> Iterator[Any]:
+    """The arrays that an array, or one with levels, is made of."""
+    if isinstance(array, Layer):
+        for part in array.parts:
+            yield from _arrays(part)
+    elif type(array) is cupy.ndarray:
+        yield array
 
 
 def hold(array: Any, place: Place) -> None:
     """Keep the memory of an array, once nothing refers to it, until a stream is done with what it has then."""
-    if isinstance(array, Layer):
-        for part in array.parts:
-            hold(part, place)
-    if type(array) is not cupy.ndarray:
-        return
     sweep()
-    memory = array.data.mem
-    with _lock:
-        _shared.setdefault(id(memory), (memory, set()))[1].add(place)
+    for part in _arrays(array):
+        memory = part.data.mem
+        with _lock:
+            _shared.setdefault(id(memory), (memory, set()))[1].add(place)
 
 
 def keep(owner: Any, place: Place) -> None:
@@ -128,11 +177,21 @@ _ALONE = _references((object(), None))  # how many references an entry has that 
 
 
 def sweep() -> None:
-    """Let go of memory that the streams are done with. It asks, and never waits."""
-    if not _shared and not _leaving:
+    """Let go of memory that the streams are done with. It asks, and never waits.
+
+    Others may `keep` meanwhile: an entry is taken out, looked at, and put back.
+    """
+    for _ in range(len(_leaving)):
+        try:
+            entry = _leaving.popleft()
+        except IndexError:  # another thread sweeps, too
+            break
+        if not all(event.done for event in entry[0]):
+            _leaving.append(entry)
+    if not _shared:
         return
     with _lock:
-        _leaving[:] = [entry for entry in _leaving if not all(event.done for event in entry[0])]
-        for key in [key for key, entry in _shared.items() if _references(entry) == _ALONE]:
-            memory, places = _shared.pop(key)
-            _leaving.append(([place.mark() for place in places], memory))
+        for key, entry in list(_shared.items()):
+            if _references(entry) == _ALONE and _shared.get(key) is entry:
+                memory, places = _shared.pop(key)
+                _leaving.append(([place.mark() for place in places], memory))

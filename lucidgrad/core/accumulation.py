@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from . import device
-from .dispatch import box, raw
+from .dispatch import box, place_of, raw
 from .modes import enable_grad
 from .primitive import registry
 from .tape import touch
@@ -27,16 +27,24 @@ def accumulate(tensor: Any, found: dict[Any, Any], key: Any, create_graph: bool)
     g = found[key]
     with _accumulating, device.by_array[type(raw(g))].at(raw(g)):
         old = getattr(tensor, "_grad", None)
+        here = place_of(raw(g))
+        if here is not None and old is not None:
+            here.follow(old.array)  # another pass may be writing it on another stream
         if create_graph:
             with enable_grad():
                 tensor._grad = registry["clone"].op(g) if old is None else old + g  # nobody else's memory
-            return
-        backend = device.by_array[type(g)]
-        if old is None:
-            g = backend.settle(g)
-            tensor._grad = box(g if alone and backend.owns(g) else backend.copy(g))
-        elif old._node is None and backend.writable(old.array) and old.array.dtype == g.dtype:
-            old.array = operator.iadd(old.array, g)
-            touch(old.array)
         else:
-            tensor._grad = box(backend.settle(old.array + g))
+            tensor._grad = _sum(device.by_array[type(g)], old, g, alone)
+        if here is not None:
+            here.wrote(tensor._grad.array)
+
+
+def _sum(backend: Any, old: Any, g: Any, alone: bool) -> Any:
+    if old is None:
+        g = backend.settle(g)
+        return box(g if alone and backend.owns(g) else backend.copy(g))
+    if old._node is None and backend.writable(old.array) and old.array.dtype == g.dtype:
+        old.array = operator.iadd(old.array, g)
+        touch(old.array)
+        return old
+    return box(backend.settle(old.array + g))

@@ -57,3 +57,28 @@ def test_without_a_gpu():
 
 def test_asking_is_all_it_takes_to_import_cupy():
     assert run("import sys, lucidgrad as lg; lg.cuda; print('cupy' in sys.modules)").strip() == "False"
+
+
+@pytest.mark.skipif(bool(cudasim.usable_gpus()), reason="there is a GPU")
+@pytest.mark.parametrize(("capability", "fits"), [(52, False), (53, False), (60, True), (90, True)])
+def test_a_device_that_is_too_old(capability, fits):
+    found = run(
+        f"""
+        from lucidgrad import cudasim
+        cudasim.install(capability={capability})
+        import lucidgrad as lg
+        for use in (lambda: lg.ones(2, device="cuda"), lambda: lg.ones(2).cuda(), lg.cuda.current_device):
+            try:
+                use()
+                print("used")
+            except lg.DeviceError as error:
+                print(error)
+        """
+    ).splitlines()
+    if fits:
+        assert found == ["used"] * 3
+    else:
+        assert len(found) == 3
+        for line in found:
+            assert f"compute capability {capability // 10}.{capability % 10}, expected 6.0" in line
+            assert "float64" in line

@@ -113,3 +113,23 @@ def test_memory_of_a_copy_under_way_is_kept(lazy):
     others = [lg.zeros(2).pin_memory() for _ in range(3)]
     lg.cuda.synchronize()
     assert [o.tolist() for o in others] == [[0.0, 0.0]] * 3
+
+
+@pytest.mark.parametrize("non_blocking", [False, True])
+def test_copies_into_a_tensor_from_another_device(non_blocking):
+    source = lg.asarray([1.0, 2.0], requires_grad=True)
+    there = lg.zeros(2, dtype=source.dtype, device="cuda").copy_(source, non_blocking)
+    (there * 3).sum().backward()
+    assert there.tolist() == [1.0, 2.0]
+    assert source.grad.tolist() == [3.0, 3.0]
+    back = lg.zeros(2).copy_(there.detach() * 2, non_blocking=non_blocking)
+    assert back.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("non_blocking", [False, True])
+def test_a_copy_from_page_locked_memory_is_waited_for_unless_told_otherwise(non_blocking, lazy):
+    source, there = lg.asarray([1.0, 2.0]).pin_memory(), lg.zeros(2, device="cuda")
+    cudasim.synchronise_all()
+    there.copy_(source, non_blocking=non_blocking)
+    source.fill_(7)
+    assert there.tolist() == ([7.0, 7.0] if non_blocking else [1.0, 2.0])
