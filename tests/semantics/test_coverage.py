@@ -9,7 +9,7 @@ import pytest
 LINES = {"S000": 21, "S001": 37, "S002": 15, "S003": 13, "S004": 14}
 STREAMS = [f"S001_33{part}" for part in "abcde"]
 IDS = [f"{name}_{i:02d}" for name, n in LINES.items() for i in range(1, n + 1) if (name, i) != ("S001", 33)]
-IDS += STREAMS + [f"R{i:02d}" for i in range(1, 21)]
+IDS += STREAMS + [f"R{i:02d}" for i in range(1, 27)]
 
 
 def names_of_tests():
