@@ -15,7 +15,12 @@ def _written_back(op: Any) -> Callable[..., Any]:
     """The in-place method of a function made of others: rules keep a copy of what is overwritten."""
 
     def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        return self.copy_(op(movement.clone(self), *args, **keywords))
+        y = op(movement.clone(self), *args, **keywords)
+        if y.shape != self.shape:
+            raise RuntimeError(
+                f"{method.__name__}: the result has shape {y.shape}, which does not fit into the tensor's {self.shape}"
+            )
+        return self.copy_(y)
 
     method.__name__ = f"{op.__name__}_"
     method.__doc__ = f"`{op.__name__}`, written into the tensor itself."
@@ -162,8 +167,17 @@ class Arranging:
 
     def masked_fill_(self, mask: Any, value: Any) -> Any:
         """Write a value where a mask is true."""
-        self[mask] = value  # type: ignore[index]
-        return self
+        indexing.check_fill("masked_fill_", mask, value)
+        x: Any = self
+        if mask.shape != x.shape:
+            if len(mask.shape) > x.ndim or any(m not in (1, n) for m, n in zip(mask.shape[::-1], x.shape[::-1])):
+                raise RuntimeError(
+                    f"masked_fill_: given a mask of shape {tuple(mask.shape)}, which can't be broadcast to "
+                    f"the tensor's {x.shape}"
+                )
+            mask = shape.broadcast_to(mask, x.shape)
+        x[mask] = value
+        return x
 
     index_fill_ = _written_back(scattering.index_fill)
     index_copy_ = _written_back(scattering.index_copy)
@@ -188,5 +202,9 @@ def _in_order(x: Any) -> Any:
 
 def _assign(x: Any, value: Any) -> Any:
     step: Primitive = index.primitive  # type: ignore[attr-defined]
+    if len(getattr(value, "shape", ())) > x.ndim:
+        raise RuntimeError(
+            f"given a value of shape {tuple(value.shape)}, which does not fit into the tensor's shape {x.shape}"
+        )
     inplace.assign(x, step, {"key": ...}, value)
     return x

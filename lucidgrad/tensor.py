@@ -22,7 +22,6 @@ from .methods import Methods
 from .operators import Operators
 from .ops.indexing import getitem, index
 from .ops.joining import unstack
-from .ops.keys import is_element
 from .ops.movement import transfer
 from .ops.scattering import write_at
 
@@ -416,12 +415,19 @@ class Tensor(Box, Operators, Methods, Arranging):
     def __setitem__(self, key: Any, value: Any) -> None:
         step: Primitive = index.primitive  # type: ignore[attr-defined]
         raw = _raw_key(key, self.array)
-        if isinstance(value, Tensor) and value.array.shape and value.size == 1 and is_element(raw, self.ndim):
-            value = tape_namespace.reshape(value, ())  # as PyTorch: one number for one element
         if Batched in map(type, raw) if type(raw) is tuple else type(raw) is Batched:
             write_at(self, raw, value)
-        else:
-            inplace.assign(self, step, {"key": raw}, value)
+            return
+        sizes = tuple(getattr(value, "shape", ()))
+        if sizes[:1] == (1,) or len(sizes) > self.ndim:  # as PyTorch: leading axes of length one may be too many
+            part = step.find_kernel(type(self.array))(self.array, key=raw)
+            while len(value.shape) > len(part.shape):
+                if value.shape[0] != 1:
+                    raise ValueError(
+                        f"__setitem__: given a value of shape {sizes}, expected one that fits {tuple(part.shape)}"
+                    )
+                value = value[0]
+        inplace.assign(self, step, {"key": raw}, value)
 
     # -- showing and keeping
     def __repr__(self) -> str:

@@ -238,7 +238,10 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
         if backend.rank:  # a key speaks of one example
             backend.write(x.array, ..., compute(over, [x.array, array], more))
         else:
-            backend.write(x.array, keywords["key"], array)
+            try:
+                backend.write(x.array, keywords["key"], array)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{name}: given a value of shape {getattr(array, 'shape', ())}: {error}") from None
         touch(x.array)
         if recording:
             wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)

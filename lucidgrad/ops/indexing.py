@@ -10,7 +10,7 @@ from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
 
 from .axes import axis_of, beside, inverse, product
-from .keys import filled, flat_index, front, parts_of, placement, plan_of
+from .keys import filled, flat_index, front, is_mask, parts_of, placement, plan_of
 from .shape import broadcast_shapes, broadcast_to, reshape
 from .taking import (
     last_put as last_put,
@@ -264,7 +264,20 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     >>> x.grad.tolist()
     [0.0, 1.0]
     """
+    check_fill("masked_fill", mask, value)
     return tape_namespace.astype(tape_namespace.where(mask, value, x), dtype=x.dtype)
+
+
+def check_fill(name: str, mask: Any, value: Any) -> None:
+    """Raise unless a mask is one of truth values, and a value one number."""
+    if not is_mask(mask) or not hasattr(mask, "shape"):
+        given = f"of dtype {mask.dtype}" if hasattr(mask, "dtype") else f"that is a {type(mask).__name__}"
+        raise RuntimeError(f"{name}: given a mask {given}, expected a tensor of dtype bool")
+    if getattr(value, "shape", ()):
+        raise RuntimeError(
+            f"{name}: given a value of shape {tuple(value.shape)}, expected a number or a 0-d tensor; "
+            f"use where(mask, value, x)"
+        )
 
 
 def masked_select(x: Any, mask: Any) -> Any:

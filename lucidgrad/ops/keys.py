@@ -11,12 +11,6 @@ def parts_of(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def is_element(key: Any, rank: int) -> bool:
-    """Whether a key of integers leads to one element of an array of so many axes."""
-    parts = parts_of(key)
-    return len(parts) == rank and set(map(type, parts)) == {int}
-
-
 def is_array(part: Any) -> bool:
     """Whether a part of a key is an array, of whatever library."""
     return hasattr(part, "dtype") and hasattr(part, "shape")

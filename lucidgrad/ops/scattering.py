@@ -100,11 +100,11 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
         return y
     if differing:
         return _put_by_position(x, key, values, accumulate)
+    values = ops.broadcast_to(values, shape=tuple(ops.index(x, key=key).shape))
     if not accumulate:
         y = ops.clone(x)
         y[key] = values
         return y
-    values = ops.broadcast_to(values, shape=tuple(ops.index(x, key=key).shape))
     return x + put_add(ops.astype(values, dtype=x.dtype), key=key, shape=tuple(x.shape))
 
 

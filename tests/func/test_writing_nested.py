@@ -100,8 +100,8 @@ def through_reshape(y, x):
     return y
 
 
-def through_flip(y, x):
-    lg.flip(y, axis=1)[:, :1].mul_(x[:, 1:2])
+def through_a_backward_slice(y, x):
+    y[:, ::-1][:, :1].mul_(x[:, 1:2])
     return y
 
 
@@ -160,7 +160,7 @@ STEPS = {
     through_reshape: lambda y, x: (
         y + lg.stack([x.reshape(6)[:3], lg.zeros_like(x.reshape(6)[:3])], axis=1).reshape(2, 3)
     ),
-    through_flip: lambda y, x: lg.where(mask((slice(None), 2), like=y), y * x[:, 1:2], y),
+    through_a_backward_slice: lambda y, x: lg.where(mask((slice(None), 2), like=y), y * x[:, 1:2], y),
     through_diagonal: lambda y, x: lg.where(mask((0, 0), (1, 1), like=y), x[:, :1] * x[:, 1:2], y),
     seen_by_a_view: lambda y, x: y * x + y[1] * x[1],
     seen_by_a_sibling: lambda y, x: lg.stack([y[0], y[1] * x[0]]) * (y[1, 2] * x[0, 2]),
