@@ -163,13 +163,13 @@ def test_saved_tensors_are_there_until_they_are_freed(lib):
     assert y.grad_fn.saved_tensors[0] is x
     assert (y.grad_fn.number, y.grad_fn.needs_input_grad) == (3, (True,))
     with pytest.raises(AttributeError, match="nothing"):
-        y.grad_fn.nothing  # noqa: B018
+        y.grad_fn.nothing
     y.sum().backward(retain_graph=True)
     assert y.grad_fn.saved_tensors[0].requires_grad
     y.sum().backward()
     assert x.grad.tolist() == [2.0, 4.0]
     with pytest.raises(RuntimeError, match="freed"):
-        y.grad_fn.saved_tensors  # noqa: B018
+        y.grad_fn.saved_tensors
 
 
 def test_saved_tensors_that_were_written_are_refused(lib):
@@ -178,7 +178,7 @@ def test_saved_tensors_that_were_written_are_refused(lib):
     with lib.no_grad():
         x.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an in-?place operation"):
-        y.grad_fn.saved_tensors  # noqa: B018
+        y.grad_fn.saved_tensors
 
 
 def test_a_context_that_was_kept_tells_the_same():
@@ -204,7 +204,7 @@ def test_a_context_that_was_kept_tells_the_same():
     del y, saved
     gc.collect()
     with pytest.raises(RuntimeError, match="the graph that kept them is gone"):
-        kept[0].saved_tensors  # noqa: B018
+        kept[0].saved_tensors
 
 
 def test_nothing_is_kept_alive_by_a_context():
