@@ -13,7 +13,7 @@ from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import no_grad, state, unusual
 from lucidgrad.core.plan import reach
 from lucidgrad.core.primitive import Kind, meta_of
-from lucidgrad.core.tape import Fork, Output, ages, node_of_edge, storage, touch
+from lucidgrad.core.tape import FREED, Fork, Leaf, Output, ages, check_saved, node_of_edge, storage, touch
 from lucidgrad.func import trees
 from lucidgrad.tensor import Tensor
 
@@ -43,7 +43,7 @@ class Call:
     items: tuple[tuple[str, Any], ...] = ()
     saved_outputs: Sequence[int | None] = ()
     trusted: Sequence[bool] = ()  # saved values with a history, or that need none
-    own_nodes: Sequence[Any] = ()  # the history of those that are neither inputs nor outputs
+    kept_nodes: Sequence[Any] = ()  # the history of those that are no outputs
     links: Sequence[tuple[Any, str, int]] = ()  # what forward left on ctx that is an input or an output
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ class Call:
         self.items = tuple([(kind, at if kind == "x" else None) for kind, at in kinds])
         self.saved_outputs = [at if kind == "y" else None for kind, at in kinds]
         self.trusted = [k[0] != "own" or t is None or self._is_traced(t) for t, k in zip(saved, kinds, strict=True)]
-        self.own_nodes = [None if t is None or k[0] != "own" else node_of(t) for t, k in zip(saved, kinds, strict=True)]
+        self.kept_nodes = [None if t is None or k[0] == "y" else node_of(t) for t, k in zip(saved, kinds, strict=True)]
         self.links = [(t, kind, at) for t in tensors for kind, at in [self._item(t)] if kind != "own"]
 
     def _item(self, t: Tensor | None) -> tuple[str, int]:
@@ -312,13 +312,11 @@ class Call:
         """Saved values, and tensors on ctx, as they may be used now; the reasons why the results may not be."""
         ctx, reasons = self.ctx, list[str]()
         names, before = vars(ctx), {}
-        given = tuple(
-            self._saved_tensor(*about, graph)
-            for about in zip(self.items, self.saved_outputs, self.trusted, self.own_nodes, saved, strict=True)
-        )
-        if graph or self.moving:
+        given = self._saved_tensors(saved, xs is None, graph or self.moving)
+        if graph or self.moving or any(kind == "y" for _, kind, _ in self.links):
             before = self._attributes()
-            names.update({k: trees.map(functools.partial(self._watch, k, xs, reasons), v) for k, v in before.items()})
+            seen = {k: functools.partial(self._watch, k, xs, reasons, graph) for k in before}
+            names.update({k: trees.map(seen[k], v) for k, v in before.items()})
         elder, ctx._given = ctx._given, given
         try:
             yield reasons
@@ -326,23 +324,43 @@ class Call:
             ctx._given = elder
             names.update(before)
 
-    def _saved_tensor(
-        self, item: tuple[str, Any], number: int | None, trusted: bool, node: Any, value: Any, graph: bool
-    ) -> Tensor | None:
-        if value is None:
-            return None
-        value = value[number] if item[0] == "y" else value
-        if item[0] == "own" and (graph or self.moving) and not trusted:
-            return self._refused(value, "in save_for_backward")
-        return value if isinstance(value, Tensor) else box(value, node)
+    def unpacked(self, fork: Any) -> tuple[Tensor | None, ...]:
+        """What the node of the call keeps, as backward would get it."""
+        if fork.saved is FREED:
+            raise RuntimeError(
+                f"saved_tensors of {self.name}: they were freed by a backward pass; pass retain_graph=True to it"
+            )
+        check_saved(fork)
+        return self._saved_tensors(fork.saved if fork.extras.unpack is None else fork.extras.unpack(fork.saved))
 
-    def _watch(self, name: str, xs: Sequence[Tensor] | None, reasons: list[str], value: Any) -> Any:
+    def _saved_tensors(
+        self, saved: tuple[Any, ...], history: bool = True, strict: bool = False
+    ) -> tuple[Tensor | None, ...]:
+        """What was saved, with its history; strictly: what has none where it needs one refuses derivatives."""
+        given: list[Tensor | None] = []
+        for (kind, _), k, trusted, node, value in zip(
+            self.items, self.saved_outputs, self.trusted, self.kept_nodes, saved, strict=True
+        ):
+            value = value[k] if kind == "y" and value is not None else value
+            if value is None or isinstance(value, Tensor):
+                given.append(value)
+            elif strict and not trusted:
+                given.append(self._refused(value, "in save_for_backward"))
+            elif kind == "y":
+                given.append(self._output(box(value), k) if history else box(value))
+            else:
+                given.append(_revived(value, node if history or kind == "own" else None))
+        return tuple(given)
+
+    def _watch(self, name: str, xs: Sequence[Tensor] | None, reasons: list[str], graph: bool, value: Any) -> Any:
         """An object on ctx as backward may use it."""
         for known, kind, k in self.links:
             if known is value:
                 if kind == "x":
                     return value if xs is None else xs[k]
                 return self._refused(value.array, f"as ctx.{name}") if self.moving else self._output(value, k)
+        if not (graph or self.moving):
+            return value
         if isinstance(value, Tensor):
             return value if self._is_traced(value) else self._refused(value.array, f"as ctx.{name}")
         known_values = [*self.ctx._constants, *(known for known, _, _ in self.links), *self.arguments]
@@ -358,9 +376,9 @@ class Call:
             reasons.append(reason)
         return value
 
-    def _output(self, y: Tensor, k: int) -> Tensor:
+    def _output(self, y: Tensor, k: int | None) -> Tensor:
         fork = None if self.fork is None else self.fork()
-        return y if fork is None else box(y.array, node_of_edge(fork, k))
+        return y if fork is None else box(y.array, node_of_edge(fork, k or 0))
 
     def _is_traced(self, t: Tensor) -> bool:
         """Whether a tensor has the history that its derivatives need: it is constant, or older, or made of inputs."""
@@ -404,6 +422,7 @@ class Call:
             fork.metas = tuple(map(meta_of, ys))
             ends = [Output(fork, k) for k in range(len(ys))]
             fork.outputs, self.fork = tuple(map(weakref.ref, ends)), weakref.ref(fork)
+            self.ctx._fork = self.fork
             for out, made, end in zip(outs, self.outs, ends, strict=True):
                 if out.array.dtype in floats and not self._is_fixed(made):
                     out._node, out._alias = end, None
@@ -460,6 +479,12 @@ class Call:
 def _wrote(function: Any, name: str) -> bool:
     """Whether a subclass of `Function` has a method of its own."""
     return getattr(function, name) is not getattr(function.plain, name)
+
+
+def _revived(value: Any, node: Any) -> Tensor:
+    """A saved value with its history: the leaf itself, if it is one."""
+    leaf = node.tensor() if type(node) is Leaf else None
+    return leaf if leaf is not None and leaf.array is value else box(value, node)
 
 
 def _share_memory(x: Tensor, y: Tensor) -> bool:

@@ -16,6 +16,7 @@ class FunctionCtx:
     _constants: tuple[Any, ...] = ()
     _materialize = True
     _nodes: tuple[Any, ...] = ()  # those of the inputs
+    _fork: Any = None  # the node that keeps what was saved, weakly
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for ``backward``, which finds them in ``ctx.saved_tensors``."""
@@ -30,8 +31,13 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What `save_for_backward` kept."""
-        return self._saved if self._given is None else self._given
+        """What `save_for_backward` kept: in ``backward``, and until it is freed also as ``grad_fn.saved_tensors``."""
+        if self._given is not None or self._fork is None:
+            return self._saved if self._given is None else self._given
+        fork = self._fork()
+        if fork is None:
+            raise RuntimeError("saved_tensors: the graph that kept them is gone; keep an output of the call")
+        return fork.recipe.unpacked(fork)  # type: ignore[no-any-return]
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs ``forward`` changed in place."""

@@ -140,7 +140,7 @@ def history(x: Any) -> Any:
     """The node of a view; replayed from its base where an in-place operation rewrote that."""
     alias = x._alias
     if alias is INFERENCE:
-        return None
+        return x._node
     base = alias.base
     now = base._node if base._alias is None else history(base)
     if now is not alias.seen and isinstance(now, (Node, Output)):

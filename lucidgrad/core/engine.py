@@ -15,7 +15,7 @@ from .box import Box
 from .dispatch import bound, box, complexes, place_of, raw
 from .levels import is_outside
 from .modes import state, switch
-from .plan import Plan, extras_of_node
+from .plan import Plan, extras_of_node, raise_freed
 from .primitive import registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge
 
@@ -87,8 +87,8 @@ class Walk:
     """
 
     __slots__ = (
-        "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "origins", "owned", "pending", "plan",
-        "retain_graph", "retained", "uses",
+        "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "nested", "origins", "owned", "pending",
+        "plan", "retain_graph", "retained", "uses",
     )  # fmt: skip
 
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: bool = False) -> None:
@@ -100,6 +100,7 @@ class Walk:
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
         self.at_end: list[Callable[[], Any]] = []
+        self.nested = False  # whether another walk ran inside: it may have freed what this one needs
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
         self.origins: dict[Any, Any] = {}  # node -> the place its pending cotangent was made at
@@ -128,6 +129,8 @@ class Walk:
             finally:
                 switch(*before)
                 state.walking = walking
+                if walking is not None:
+                    walking.nested = True
                 for finish in self.at_end:
                     finish()
                 for place in self.callers.values():
@@ -188,6 +191,7 @@ class Walk:
             if node.extras is not None or (special and node in special):
                 self._step(node, g)
                 stale = last_write.age < oldest  # hooks and functions of users may write
+                special = special if not self.nested else plan.reached
                 continue
             if stale and last_write.age < node.age:
                 check_saved(node)
@@ -214,6 +218,8 @@ class Walk:
         if last_write.age < node.age:
             check_saved(node)
         saved = node.saved
+        if saved is FREED:
+            raise_freed(node)
         if extras is not None and extras.unpack is not None:
             saved = extras.unpack(saved)
         xp: Any = tape_namespace

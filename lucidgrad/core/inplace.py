@@ -85,7 +85,10 @@ def check_writable(x: Any, name: str, recording: bool) -> None:
     alias = x._alias
     if alias is INFERENCE:
         if state.fresh is not INFERENCE:
-            raise RuntimeError(f"{name}: in-place update of an inference tensor outside inference mode; clone it first")
+            raise RuntimeError(
+                f"{name}: in-place update of an inference tensor outside inference mode; clone it first, or make it "
+                f"outside inference mode"
+            )
         return
     backend = device.by_array[type(x.array)]
     if not backend.writable(x.array):

@@ -48,10 +48,7 @@ class Plan:
         """Raise if a node that would run was freed by an earlier walk."""
         for node in self._dead:
             if self.runs(node):
-                raise RuntimeError(
-                    f"backward through {node.recipe.primitive.name} a second time: its saved values were "
-                    f"freed; pass retain_graph=True to the first backward"
-                )
+                raise_freed(node)
 
     def hooked_leaves(self) -> dict[Leaf, int]:
         """Leaves with hooks, and how many cotangents each awaits: they fire when the last one arrives."""
@@ -62,6 +59,14 @@ class Plan:
                     if parent in uses:
                         uses[parent] += 1
         return uses
+
+
+def raise_freed(node: Any) -> None:
+    """Tell that a node's saved values are gone."""
+    raise RuntimeError(
+        f"backward through {node.recipe.primitive.name} a second time: its saved values were "
+        f"freed; pass retain_graph=True to the first backward"
+    )
 
 
 def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:

@@ -235,6 +235,13 @@ class Fork(Node):
     metas: tuple[Meta, ...]
     outputs: tuple["weakref.ref[Output]", ...]
 
+    def __getattr__(self, name: str) -> Any:
+        """The node of a `Function` has what is on its ``ctx``, as in PyTorch, where they are one."""
+        ctx = getattr(self.recipe, "ctx", None) if name != "recipe" else None
+        if ctx is None:
+            raise AttributeError(f"{self.name()} has no attribute {name!r}")
+        return getattr(ctx, name)
+
 
 class Output(GraphNode):
     """One output of a `Fork`."""
