@@ -44,8 +44,11 @@ def unit(values, dtype):
     return np.float64(limits.eps) * np.exp2(np.floor(np.log2(size)))
 
 
-def compare(what, found, exact, dtype):
-    """Whether values of a 16-bit dtype are the rounded ones of float32."""
+def compare(what, found, exact, dtype, steps=1):
+    """Whether values of a 16-bit dtype are the rounded ones of float32.
+
+    Two ``steps``: what the second one adds up is rounded, too, and is no larger than the largest element.
+    """
     assert found.dtype == dtype, f"{what}: {found.dtype}, expected {dtype}"
     found = np.array(found.detach().to("cpu").to(lg.float32).numpy())
     exact = np.array(exact.detach().numpy())
@@ -54,8 +57,9 @@ def compare(what, found, exact, dtype):
         expected = rounded(exact, dtype)
         finite = np.isfinite(expected) & np.isfinite(found)
         largest = np.max(np.abs(exact), where=finite, initial=0)
-        far = np.abs(found.astype("float64") - exact) > 1.001 * unit(exact, dtype) + 2e-5 * largest
-        border = np.abs(exact) >= 0.999 * float(lg.finfo(dtype).max)  # which may round to either side
+        allowed = 1.001 * unit(exact, dtype) + 2e-5 * largest + (steps - 1) * unit(largest, dtype)
+        far = np.abs(found.astype("float64") - exact) > allowed
+        border = np.abs(exact) >= (0.999 if steps == 1 else 0.98) * float(lg.finfo(dtype).max)  # rounds either way
         other = ~finite & ~((found == expected) | (np.isnan(found) & np.isnan(expected))) & ~border
     wrong = (far & finite) | other
     if wrong.any():
@@ -92,6 +96,7 @@ def run(function, arrays, seeds, dtype, device):
 
 def check(what, function, arrays, way):
     device, dtype = way
+    steps = 2 if what.split("(")[0].split(",")[0] in TWO_STEPS else 1
     arrays = [rounded(a, dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in arrays]
 
     def seeds(shape, k):
@@ -103,9 +108,9 @@ def check(what, function, arrays, way):
         found, pulls = run(function, arrays, seeds, dtype, device)
     assert len(found) == len(exact) and len(pulls) == len(slopes), what
     for k, (a, b) in enumerate(zip(found, exact, strict=True)):
-        compare(f"{what}, result {k}", a, b, dtype)
+        compare(f"{what}, result {k}", a, b, dtype, steps)
     for k, (a, b) in enumerate(zip(pulls, slopes, strict=True)):
-        compare(f"{what}, gradient {k}", a, b, dtype)
+        compare(f"{what}, gradient {k}", a, b, dtype, steps)
 
 
 def failures(cases):
@@ -117,6 +122,17 @@ def failures(cases):
         except AssertionError as error:
             wrong.append(str(error))
     assert not wrong, f"{len(wrong)} wrong:\n" + "\n".join(wrong[:12])
+
+
+#: Made of two functions that each round, on purpose: products in 16 bits are quicker, and rows of a table are few of many.
+TWO_STEPS = {
+    "matmul": "the cotangent of a matrix that served a batch is a sum of products",
+    **dict.fromkeys(["addmm", "baddbmm"], "a product, and what is added to it"),
+    **dict.fromkeys([f"conv{k}{n}d" for n in (1, 2, 3) for k in ("", "_transpose")], "a product, and a bias"),
+    **dict.fromkeys(["bilinear", "einsum"], "two products"),
+    **dict.fromkeys(["embedding_bag mean", "embedding_bag max"], "shares of bags, and sums of rows"),
+    "pad": "a reflected element has several cotangents",
+}
 
 
 # -- every primitive -----------------------------------------------------------------------------
@@ -145,7 +161,9 @@ def test_primitives_on_their_samples(name, way):
         if way[0] == "cuda" and any(isinstance(v, np.ndarray) for v in sample.keywords.values()):
             continue
         for size in MAGNITUDES if NIGHTLY else (1.0, 300.0):
-            arrays = [np.asarray(a * size) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in sample.args]
+            arrays = [
+                np.asarray(a * size) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in sample.args
+            ]
             cases.append(
                 (f"{name}{sample} x {size:g}", lambda *xs, k=sample.keywords: primitive.op(*xs, **k), arrays, way)
             )
@@ -220,7 +238,7 @@ def classes(function):
 
 def signs(function):
     def make(n, x):
-        flags = np.where(index(max(n // 4, 3), 2) > 0, 1, -1)
+        flags = np.where(index(max(n // 4, 3), 2) > 0, 1.0, -1.0)
         return lambda a, b, t: function(a, b, t), [x(max(n // 4, 3), 4), x(max(n // 4, 3), 4), flags]
 
     return make
@@ -247,9 +265,9 @@ def ctc(n, x):
     t = min(max(n // 10, 5), 300)
     targets = np.asarray([[1, 2, 1]])
     lengths = np.asarray([t]), np.asarray([3])
-    return lambda a: F.ctc_loss(F.log_softmax(a, -1), *(lg.asarray(v, device=a.device) for v in (targets, *lengths))), [
-        x(t, 1, 3)
-    ]
+    scores = x(t, 1, 3)
+    shares = scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True)
+    return lambda a: F.ctc_loss(a, *(lg.asarray(v, device=a.device) for v in (targets, *lengths))), [shares]
 
 
 def matrix(function):

@@ -3,6 +3,7 @@
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.amp import rounded_once
 from lucidgrad.ops.linear import affine, linear as linear_map
 
 __all__ = ["bilinear", "linear", "normalize"]
@@ -63,6 +64,10 @@ def normalize(
     >>> lg.nn.functional.normalize(lg.tensor([[3.0, 4.0]]))
     tensor([[0.6, 0.8]])
     """
-    length = lg.linalg.vector_norm(input, axis=dim, keepdims=True, ord=p)
-    y: lg.Tensor = input / lg.clip(length, eps, None)
+    y = _normalised(input, p, dim, eps)
     return y if out is None else out.copy_(y)
+
+
+@rounded_once
+def _normalised(x: Any, p: float, dim: Any, eps: float) -> Any:
+    return x / lg.clip(lg.linalg.vector_norm(x, axis=dim, keepdims=True, ord=p), eps, None)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.amp import rounded_once
 from lucidgrad.tensor import Tensor
 
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -125,6 +126,7 @@ def _sizes(
     return out, factors
 
 
+@rounded_once
 def interpolate(
     input: Tensor,
     size: int | Sequence[int] | None = None,
