@@ -27,6 +27,7 @@ def in_precision(precision: str) -> Callable[[F], F]:
             if unusual and state.casting is not None:
                 args = state.casting(told, args)
                 kwargs = dict(zip(kwargs, state.casting(told, kwargs.values())))
+                return function(*args, **kwargs)
             return usual(*args, **kwargs)
 
         return run  # type: ignore[return-value]
@@ -35,16 +36,18 @@ def in_precision(precision: str) -> Callable[[F], F]:
 
 
 def rounded_once(function: F) -> F:
-    """Let a function compute with what its first tensor holds in 16 bits in float32, and round its result.
+    """Let a function compute in float32 what its first tensor holds in 16 bits, and round its result.
 
-    The function must not write into its arguments.
+    Under autocast the functions it is made of choose their precision. It must not write into its arguments.
     """
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         for x in args or kwargs.values():
             if isinstance(x, Box):
-                return in_single(function, args, kwargs) if x.array.dtype in halves else function(*args, **kwargs)
+                if x.array.dtype in halves and (not unusual or state.casting is None):
+                    return in_single(function, args, kwargs)
+                break
         return function(*args, **kwargs)
 
     return run  # type: ignore[return-value]

@@ -34,6 +34,7 @@ def linear(input: lg.Tensor, weight: lg.Tensor, bias: lg.Tensor | None = None) -
     return linear_map(input, weight) if bias is None else affine(input, weight, bias)
 
 
+@rounded_once
 def bilinear(input1: lg.Tensor, input2: lg.Tensor, weight: lg.Tensor, bias: lg.Tensor | None = None) -> lg.Tensor:
     """The bilinear map ``y[o] = input1 @ weight[o] @ input2 + bias[o]`` of the last axes.
 
