@@ -14,10 +14,11 @@ from lucidgrad.core.device import Device
 from lucidgrad.core.dtype import named
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import set_casting, state
-from lucidgrad.core.precision import in_precision
+from lucidgrad.core.precision import in_precision, rounded_once
 
 __all__ = [
     "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "in_precision", "is_autocast_enabled",
+    "rounded_once",
 ]  # fmt: skip
 
 _HALVES = ("float16", "bfloat16")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .core import dtype as _dtypes
 from .core.batching import Batched as _Batched
+from .core.precision import rounded_once as _rounded_once
 from .ops import (
     decompositions as _decompositions,
     diagonals as _diagonals,
@@ -279,6 +280,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     return _reduction.count_nonzero(s, axis=-1)
 
 
+@_rounded_once
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Norms of matrices.
 

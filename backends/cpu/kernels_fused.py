@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import rows as compiled
+from .kernels_halves import HALF
 from .kernels_reduction import mean
 
 #: Elements of a block of rows.
@@ -21,8 +22,7 @@ def _axes(axis: Any, rank: int) -> tuple[int, ...]:
 
 
 def _sum(x: Any, axis: Any) -> Any:
-    """Half precision adds up in single."""
-    return np.add.reduce(x, axis=axis, dtype=np.float32 if x.dtype == np.float16 else None, keepdims=True)
+    return np.add.reduce(x, axis=axis, keepdims=True)
 
 
 def _dot(a: Any, b: Any, axis: Any) -> Any:
@@ -125,6 +125,15 @@ def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool =
 
 
 # -- variance ------------------------------------------------------------------------------------
+def extreme_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    axes = _axes(axis, x.ndim)
+    h, s = (_kept(r, x.shape, axes) for r in (h, s))
+    hit = x == s
+    if x.dtype is HALF:
+        return hit * (h / np.add.reduce(hit, axis=axes, dtype=np.float32, keepdims=True)).astype(HALF)
+    return hit * (h / np.add.reduce(hit, axis=axes, dtype=x.dtype, keepdims=True))
+
+
 def _count(x: Any, axis: Any) -> int:
     return math.prod(x.shape[a] for a in (axis if type(axis) is tuple else (axis,)))
 
@@ -329,7 +338,7 @@ def mean_squared_error(x1: Any, x2: Any) -> Any:
 _FUNCTIONS = (
     *(softmax, softmax_pull, log_softmax, log_softmax_pull, logsumexp_pull, var_pull, std_pull),
     *(cross_entropy_rows, cross_entropy_pull, standardise, standardise_pull, layer_norm, layer_norm_pull),
-    *(batch_norm, batch_norm_pull, mean_squared_error),
+    *(batch_norm, batch_norm_pull, extreme_pull, mean_squared_error),
 )
 
 TABLE: dict[str, Callable[..., Any]] = {function.__name__: function for function in _FUNCTIONS}

@@ -31,4 +31,3 @@ def _wide(kernel: Callable[..., Any], arrays: tuple[Any, ...], keywords: dict[st
         narrow = all(type(a) is not np.ndarray or a.dtype is HALF or a.dtype.kind not in "fc" for a in arrays)
     y = kernel(*(a.astype(_SINGLE) if type(a) is np.ndarray and a.dtype is HALF else a for a in arrays), **keywords)
     return y.astype(HALF) if narrow else y
-

@@ -139,6 +139,7 @@ class _Type:
         self.zero = self.one + self.scalars.itemsize
 
 
+_FLOAT = np.dtype("float32")
 _SINGLE, _DOUBLE = cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_COMPUTE_64F
 TYPES = {
     np.dtype("float16"): _Type(runtime.CUDA_R_16F, _SINGLE, "float32", None),
@@ -149,45 +150,54 @@ TYPES = {
 }
 
 
-def matmul(x1: Any, x2: Any, /) -> Any:
+def matmul(x1: Any, x2: Any, /, single: bool = False) -> Any:
+    """A product of matrices; of float16 it may be given in float32, in which it is added up."""
     dtype = x1.dtype
     how = TYPES.get(dtype)
     if how is None or x2.dtype != dtype or get_compute_type(dtype) != COMPUTE_TYPE_DEFAULT:
-        return cupy.matmul(x1, x2)
+        return _by_cupy(x1, x2, single)
     size, tables = dtype.itemsize, how.batched is not None
     made = plan(x1.shape, x1.strides, x2.shape, x2.strides, size, tables)
     if type(made) is Copy:
         x1, x2 = (_copied(x, made.batch) if copy else x for x, copy in zip((x1, x2), made.which, strict=True))
         made = plan(x1.shape, x1.strides, x2.shape, x2.strides, size, tables)
     if type(made) is not Gemm:
-        return cupy.matmul(x1, x2)
-    y = cupy.ndarray(made.shape, dtype)
+        return _by_cupy(x1, x2, single)
+    y = cupy.ndarray(made.shape, _FLOAT if single else dtype)
     handle, places = get_cublas_handle(), (x2.data.ptr, x1.data.ptr, y.data.ptr)
     many = made.outer[0]
     if many == 1:
-        _multiply(handle, how, made, *places)
+        _multiply(handle, how, made, *places, single)
     elif tables:
         _multiply_scattered(handle, how, made, places, size)
     else:
-        steps = [step * size for step in made.outer[1:]]
+        steps = [step * n for step, n in zip(made.outer[1:], (size, size, y.itemsize), strict=True)]
         for k in range(many):
-            _multiply(handle, how, made, *(place + k * step for place, step in zip(places, steps, strict=True)))
+            _multiply(handle, how, made, *(place + k * step for place, step in zip(places, steps, strict=True)), single)
     return y
 
 
-def _multiply(handle: int, how: _Type, made: Gemm, at2: int, at1: int, at: int) -> None:
+def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
+    """CuPy's product, which multiplies vectors of float16 in 16 bits."""
+    if not single and x1.dtype.char == x2.dtype.char == "e":
+        return _by_cupy(x1, x2, single=True).astype(x1.dtype)
+    return cupy.matmul(*(x.astype(_FLOAT) for x in (x1, x2))) if single else cupy.matmul(x1, x2)
+
+
+def _multiply(handle: int, how: _Type, made: Gemm, at2: int, at1: int, at: int, single: bool) -> None:
     (flag2, flag1), (n, m, k), (leading2, leading1, leading) = made.flags, made.sizes, made.leading
     number, compute, algorithm = how.number, how.compute, cublas.CUBLAS_GEMM_DEFAULT
+    made_of = runtime.CUDA_R_32F if single else number
     many, step2, step1, step = made.batch
     if many == 1:
         cublas.gemmEx(
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, at1, number, leading1),
-            *(how.zero, at, number, leading, compute, algorithm),
+            *(how.zero, at, made_of, leading, compute, algorithm),
         )
     else:
         cublas.gemmStridedBatchedEx(
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, step2, at1, number, leading1, step1),
-            *(how.zero, at, number, leading, step, many, compute, algorithm),
+            *(how.zero, at, made_of, leading, step, many, compute, algorithm),
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
-from .modes import state, switch, unusual
+from .modes import set_casting, state, switch, unusual
 from .primitive import Primitive, meta_of, registry
 from .tape import Extras, Fork, Node, Output, ages
 
@@ -323,7 +323,12 @@ def in_single(function: Callable[..., Any], args: Sequence[Any], keywords: dict[
             return type(y)._make(map(rounded, y)) if hasattr(y, "_make") else tuple(map(rounded, y))
         return cast(y, dtype=target) if dtype_of(y) == single else y
 
-    y = function(*map(widened, args), **{name: widened(x) for name, x in keywords.items()})
+    casting = state.casting
+    set_casting(None)  # autocast has chosen the dtype already
+    try:
+        y = function(*map(widened, args), **{name: widened(x) for name, x in keywords.items()})
+    finally:
+        set_casting(casting)
     return rounded(y) if target in halves else y
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.precision import in_precision
+from lucidgrad.core.precision import in_precision, rounded_once
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
 from . import comparison, elementwise, linalg, reduction
@@ -248,6 +248,7 @@ def norm(x: Any, /, p: Any = "fro", axis: Any = None, keepdims: bool = False, dt
 
 
 # -- one dimension -------------------------------------------------------------------------------
+@rounded_once
 def convolve(x1: Any, x2: Any, /, mode: str = "full") -> Any:
     """The convolution of two vectors (NumPy's meaning).
 
@@ -329,6 +330,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 @torch_spelled
+@rounded_once
 def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     """The integral along an axis by the trapezoidal rule, with places x or equal steps dx (NumPy's meaning).
 

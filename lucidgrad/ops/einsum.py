@@ -11,6 +11,7 @@ from itertools import combinations, count
 from typing import Any, NamedTuple
 
 from lucidgrad.core import device
+from lucidgrad.core.dispatch import dtype_of, halves, in_single
 from lucidgrad.core.primitive import MATRIX, primitive
 
 from . import reduction, shape
@@ -351,6 +352,8 @@ def einsum(*arguments: Any, optimize: Any = True) -> Any:
     if not operands:
         raise ValueError(f"einsum {subscripts!r}: given no operands, expected one per term")
     operands = [x if hasattr(x, "shape") else device.backend_named("cpu").asarray(x) for x in operands]
+    if len(operands) > 2 and dtype_of(operands[0]) in halves:
+        return in_single(einsum, (subscripts, *operands), {"optimize": optimize})
     path = tuple(tuple(s) if isinstance(s, list) else s for s in optimize) if isinstance(optimize, list) else optimize
     for op, at, keywords in _steps(subscripts, tuple(tuple(x.shape) for x in operands), path):
         if len(at) == 1:

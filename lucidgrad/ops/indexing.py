@@ -7,6 +7,7 @@ from lucidgrad.core.batching import Batched
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.levels import run
+from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import LINEAR, primitive
 
 from .axes import axis_of, beside, inverse, product
@@ -155,6 +156,7 @@ def gather(x: Any, dim: int, index: Any) -> Any:
     return take_along_axis(_crop(x, index.shape, dim), index, axis=dim)
 
 
+@rounded_once
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     """A copy of x to which the elements of src are added at positions along dim (PyTorch's meaning).
 
@@ -238,6 +240,7 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
     return take(x, index, axis=dim)
 
 
+@rounded_once
 def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
     """A copy of x to which slices of source are added at positions along dim (PyTorch's meaning).
 

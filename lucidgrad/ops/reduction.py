@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.batching import shift_axis, shifted, spread as of_one_batch
-from lucidgrad.core.dtype import named
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 
@@ -351,9 +350,6 @@ def vector_norm(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False,
     [0.6, -0.8]
     """
     x = inexact(x)
-    if x.dtype == "float16":  # whose powers overflow long before the norm does
-        wide = xp.astype(x, dtype=named("float32"))
-        return xp.astype(xp.vector_norm(wide, axis=axis, keepdims=keepdims, ord=ord), dtype=x.dtype)
     if ord == 2:
         return xp.sqrt(xp.sum(_squared(xp, x), axis=axis, keepdims=keepdims))
     size = xp.abs(x)

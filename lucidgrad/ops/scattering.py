@@ -8,6 +8,7 @@ from lucidgrad.core.batching import Batched, spread
 from lucidgrad.core.box import Box
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of, beside, product
@@ -105,6 +106,11 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
         y = ops.clone(x)
         y[key] = values
         return y
+    return _put_added(x, values, key)
+
+
+@rounded_once
+def _put_added(x: Any, values: Any, key: Any) -> Any:
     return x + put_add(ops.astype(values, dtype=x.dtype), key=key, shape=tuple(x.shape))
 
 
@@ -282,6 +288,7 @@ def _reduced(x: Any, src: Any, i: Any, axis: int, reduce: str, include_self: boo
     return y / ops.astype(count, dtype=y.dtype) if inexact(y) is y else y // ops.astype(count, dtype=y.dtype)
 
 
+@rounded_once
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """A copy of x in which elements of src are reduced with what falls on one place (PyTorch's meaning).
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.core.precision import rounded_once
 
 from . import reduction
 from .axes import axes_of, product
@@ -27,6 +28,7 @@ NAN = float("nan")
 
 # -- averages ------------------------------------------------------------------------------------
 @torch_spelled
+@rounded_once
 def average(x: Any, /, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False) -> Any:
     """The weighted mean along axes (NumPy's meaning).
 
@@ -92,6 +94,7 @@ def ptp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 @torch_spelled
+@rounded_once
 def var_mean(x: Any, /, axis: Any = None, *, correction: float = 1, keepdims: bool = False) -> tuple[Any, Any]:
     """Variance and mean along axes; the variance is unbiased by default (PyTorch's meaning).
 
@@ -109,6 +112,7 @@ def var_mean(x: Any, /, axis: Any = None, *, correction: float = 1, keepdims: bo
 
 
 @torch_spelled
+@rounded_once
 def std_mean(x: Any, /, axis: Any = None, *, correction: float = 1, keepdims: bool = False) -> tuple[Any, Any]:
     """Standard deviation, unbiased by default, and mean along axes (PyTorch's meaning).
 
@@ -139,6 +143,7 @@ def _observation_weights(name: str, weights: Any, n: int) -> None:
         raise ValueError(f"cov: given {name} of shape {tuple(weights.shape)}, expected ({n},)")
 
 
+@rounded_once
 def cov(
     x: Any,
     /,
@@ -197,6 +202,7 @@ def cov(
     return ops.reshape(c, shape=()) if product(c.shape) == 1 else c
 
 
+@rounded_once
 def corrcoef(x: Any, /, y: Any = None, rowvar: bool = True) -> Any:
     """The matrix of correlation coefficients, all between -1 and 1 (NumPy's meaning).
 
@@ -310,6 +316,7 @@ def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Any:
 
 
 @torch_spelled
+@rounded_once
 def nanmean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The mean along axes of the elements that are not NaN; NaN where there are none.
 
@@ -326,6 +333,7 @@ def nanmean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 @torch_spelled
+@rounded_once
 def nanvar(x: Any, /, axis: Any = None, *, ddof: float = 0, correction: Any = None, keepdims: bool = False) -> Any:
     """The variance along axes of the elements that are not NaN; NaN where ``ddof`` leaves none.
 
@@ -345,6 +353,7 @@ def nanvar(x: Any, /, axis: Any = None, *, ddof: float = 0, correction: Any = No
 
 
 @torch_spelled
+@rounded_once
 def nanstd(x: Any, /, axis: Any = None, *, ddof: float = 0, correction: Any = None, keepdims: bool = False) -> Any:
     """The standard deviation along axes of the elements that are not NaN; its gradient is 0 where it is 0.
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.amp import in_precision
 from lucidgrad.ops.writing import update
 
 __all__ = [
@@ -317,6 +318,7 @@ def threshold(input: lg.Tensor, threshold: float, value: float, inplace: bool = 
     return written_into(lg.threshold, input, threshold, value) if inplace else lg.threshold(input, threshold, value)
 
 
+@in_precision("low")
 def prelu(input: lg.Tensor, weight: lg.Tensor) -> lg.Tensor:
     """The input x where it is positive, ``weight * x`` elsewhere; one weight, or one per channel (the second axis).
 

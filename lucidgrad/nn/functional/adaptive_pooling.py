@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.amp import rounded_once
 from lucidgrad.ops.pooling import max_pool
 from lucidgrad.tensor import Tensor
 
@@ -53,6 +54,7 @@ def _regular(sizes: tuple[int, ...], counts: tuple[int, ...]) -> tuple[int, ...]
     return tuple(n // c for n, c in zip(sizes, counts))
 
 
+@rounded_once
 def _adaptive_avg(name: str, axes: int, x: Any, output_size: Any) -> Any:
     sizes, counts = _counts(name, x, axes, output_size)
     window = _regular(sizes, counts)

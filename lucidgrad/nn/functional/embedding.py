@@ -3,6 +3,7 @@
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.amp import rounded_once
 from lucidgrad.nn.functional.arguments import on_host
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -189,15 +190,18 @@ def embedding_bag(
     padding = _row("embedding_bag", padding_idx, weight.shape[0])
     y = _looked_up("embedding_bag", input, weight, padding, max_norm, norm_type, scale_grad_by_freq)
     used = None if padding is None else (input != padding).to(weight.dtype)
-    if mode == "max":
-        return _bag_maxima(y, bags, count, used)
     factor = used
     if per_sample_weights is not None:
         flat = lg.reshape(per_sample_weights, (-1,))
         factor = flat if used is None else flat * used
+    return _bag_maxima(y, bags, count, used) if mode == "max" else _bag_sums(y, bags, count, used, factor, mode)
+
+
+@rounded_once
+def _bag_sums(y: Any, bags: Any, count: int, used: Any, factor: Any, mode: str) -> Any:
     if factor is not None:
         y = y * lg.expand_dims(factor, axis=-1)
-    total = lg.index_add(lg.zeros((count, weight.shape[1]), dtype=y.dtype, device=y.device), 0, bags, y)
+    total = lg.index_add(lg.zeros((count, y.shape[1]), dtype=y.dtype, device=y.device), 0, bags, y)
     if mode == "sum":
         return total
     sizes = _bag_sizes(bags, count, used, y)

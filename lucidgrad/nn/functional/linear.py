@@ -3,6 +3,7 @@
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.amp import rounded_once
 from lucidgrad.ops.linear import affine, linear as linear_map
 
 __all__ = ["bilinear", "linear", "normalize"]
@@ -33,6 +34,7 @@ def linear(input: lg.Tensor, weight: lg.Tensor, bias: lg.Tensor | None = None) -
     return linear_map(input, weight) if bias is None else affine(input, weight, bias)
 
 
+@rounded_once
 def bilinear(input1: lg.Tensor, input2: lg.Tensor, weight: lg.Tensor, bias: lg.Tensor | None = None) -> lg.Tensor:
     """The bilinear map ``y[o] = input1 @ weight[o] @ input2 + bias[o]`` of the last axes.
 
@@ -63,6 +65,10 @@ def normalize(
     >>> lg.nn.functional.normalize(lg.tensor([[3.0, 4.0]]))
     tensor([[0.6, 0.8]])
     """
-    length = lg.linalg.vector_norm(input, axis=dim, keepdims=True, ord=p)
-    y: lg.Tensor = input / lg.clip(length, eps, None)
+    y = _normalised(input, p, dim, eps)
     return y if out is None else out.copy_(y)
+
+
+@rounded_once
+def _normalised(x: Any, p: float, dim: Any, eps: float) -> Any:
+    return x / lg.clip(lg.linalg.vector_norm(x, axis=dim, keepdims=True, ord=p), eps, None)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.amp import is_autocast_enabled
+from lucidgrad.amp import is_autocast_enabled, rounded_once
 from lucidgrad.ops.normalisation import batch_norm as _batch_norm, layer_norm as _layer_norm, standardise
 from lucidgrad.ops.pooling import avg_pool
 from lucidgrad.tensor import Tensor
@@ -59,6 +59,8 @@ def _track(running: Any, new: Any, momentum: float) -> None:
 
 def _by_running(x: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: float) -> Any:
     """Normalise by given statistics: one factor and one summand for each channel."""
+    if _is_short(x):
+        return _in_single(_by_running, x, mean, var, weight, bias, eps)
     factor = lg.rsqrt(var + eps)
     factor = factor if weight is None else factor * weight
     summand = -mean * factor if bias is None else bias - mean * factor
@@ -245,7 +247,7 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """``x / sqrt(mean(x**2) + eps) * weight`` along the last axes; eps is the dtype's if None.
+    """``x / sqrt(mean(x**2) + eps) * weight`` along the last axes; eps is the dtype's if None, float32's for 16 bits.
 
     Examples
     --------
@@ -257,7 +259,7 @@ def rms_norm(
     """
     x: Any = input
     axes = _check_layer("rms_norm", x, normalized_shape, weight=weight)
-    eps = lg.finfo(x.dtype).eps if eps is None else eps
+    eps = lg.finfo(lg.float32 if x.itemsize == 2 else x.dtype).eps if eps is None else eps
     if _is_short(x):
         return _in_single(rms_norm, x, normalized_shape, weight, eps)
     if weight is not None:
@@ -310,6 +312,7 @@ def group_norm(
     return _affine(standardise(rows, axis=-1, eps=eps).reshape(tuple(x.shape)), weight, bias)
 
 
+@rounded_once
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """``x / (k + alpha * mean(x**2)) ** beta``, the mean over ``size`` neighbouring channels.
 

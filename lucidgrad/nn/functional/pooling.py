@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.amp import rounded_once
 from lucidgrad.ops.pooling import avg_pool, max_pool
 from lucidgrad.tensor import Tensor
 
@@ -329,6 +330,7 @@ def avg_pool3d(
     return _avg("avg_pool3d", 3, input, kernel_size, stride, padding, *over)
 
 
+@rounded_once
 def _power(name: str, axes: int, x: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
     """``sum(x**p) ** (1 / p)`` of each window; a sum of 0 or less gives 0, as a root does."""
     if norm_type == math.inf:

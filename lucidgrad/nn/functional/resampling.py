@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.amp import rounded_once
 from lucidgrad.ops.movement import apart
 from lucidgrad.tensor import Tensor
 
@@ -126,6 +127,7 @@ def _sizes(
     return out, factors
 
 
+@rounded_once
 def interpolate(
     input: Tensor,
     size: int | Sequence[int] | None = None,
