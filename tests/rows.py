@@ -286,7 +286,7 @@ ROWS: dict[str, list[Sample]] = {
         call((0, 3), (3, 2)),
         call((2, 0), (0, 3)),
     ],
-    **{name: _matrices() for name in ("inv", "det", "slogdet", "cofactor")},
+    **{name: _matrices() for name in ("inv", "det", "slogdet", "cofactor", "raising")},
     "cholesky": _matrices(definite=True) + _matrices(definite=True, upper=True)[:1],
     "solve": [
         *(call(_regular(2, 2), b, examples={0: [_regular(2, 2) for _ in range(3)]}) for b in ((2,), (2, 3), (3, 2, 1))),

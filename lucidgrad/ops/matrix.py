@@ -175,16 +175,74 @@ def _scaled(xp: Any, scale: Any, matrices: Any) -> Any:
     return xp.reshape(scale, shape=(*scale.shape, 1, 1)) * matrices
 
 
-def _cofactor_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
-    """The second derivative of a determinant, from ``y = det(x) x⁻ᵀ``."""
-    turned = xp.matrix_transpose(xp.inv(x))
-    scale = xp.sum(g * y, axis=(-2, -1), keepdims=True)
-    return scale * turned - xp.matmul(xp.matmul(y, xp.matrix_transpose(g)), turned)
+#: As many singular values are raised: up to this rank deficiency all derivatives of determinants exist.
+RAISED = 3
+
+
+@primitive(MATRIX, outputs=True, dtype="float", batch=on_matrices("raising"))
+def raising(xp: Any, x: Any, /) -> Any:
+    """Constants that make matrices regular: ``x + a @ b + rest`` has larger singular values in place of small ones.
+
+    ``a`` has three columns and ``b`` three rows. Only where more values than three are zero does ``rest`` raise the
+    others, and is ``alive`` zero, else one: derivatives of the determinant vanish there, up to the third. ``one`` is an
+    identity matrix for three rows.
+    """
+    u, s, vh = xp.linalg.svd(xp.where(xp.isfinite(x), x, xp.zeros_like(x)))
+    n, k = x.shape[-1], min(x.shape[-1], RAISED)
+    top = xp.where(s[..., :1] > 0, s[..., :1], xp.ones_like(s[..., :1])) if n else s
+    by = xp.expand_dims(xp.where(s < 0.1 * top, top - s, xp.zeros_like(s)), axis=-2)
+    gone = xp.expand_dims(s <= n * xp.finfo(s.dtype).eps * top, axis=-2)
+    raised, last = u * xp.astype(by, dtype=u.dtype), n - k
+    none = xp.zeros((*x.shape[:-1], RAISED - k), dtype=u.dtype, **beside(x))
+    a = xp.concat(raised[..., last:], none, axis=-1)
+    b = xp.concat(vh[..., last:, :], xp.matrix_transpose(none), axis=-2)
+    others = xp.where(gone[..., :last], raised[..., :last], xp.zeros_like(raised[..., :last]))
+    rest = xp.matmul(others, vh[..., :last, :])
+    alive = xp.astype(~xp.any(gone[..., :last], axis=-1, keepdims=True), dtype=u.dtype)
+    one = xp.broadcast_to(xp.eye(RAISED, dtype=u.dtype, **beside(x)), shape=(*x.shape[:-2], RAISED, RAISED))
+    return a, b, rest, alive, one
+
+
+def _minors(xp: Any, x: Any, t: Any) -> Any:
+    """The bilinear form of which the cofactors of a matrix with three rows are half the square."""
+
+    def turned(m: Any, rows: int, columns: int) -> Any:
+        return xp.roll(m, shift=(-rows, -columns), axis=(-2, -1))
+
+    def product(rows: int, columns: int) -> Any:
+        one, other = (rows, columns), (3 - rows, 3 - columns)
+        return turned(x, *one) * turned(t, *other)
+
+    return product(1, 1) + product(2, 2) - product(1, 2) - product(2, 1)
+
+
+def _cofactor_vjp(xp: Any, g: Any, x: Any) -> Any:
+    """The second derivative of a determinant, which is ``det(full) det(m)`` of matrices that are regular or small.
+
+    ``full = x + a b`` is regular, with constants a and b, and ``m = 1 - b full⁻¹ a`` has three rows, which polynomials
+    will do for. So this is a program that can be differentiated again, also where x is singular.
+    """
+    a, b, rest, alive, one = xp.raising(x)
+    full = x + xp.matmul(a, b) + rest
+    y, size = xp.inv(full), xp.reshape(xp.det(full), shape=(*x.shape[:-2], 1, 1)) * alive
+    w, z = xp.matmul(y, a), xp.matmul(b, y)
+    m = one - xp.matmul(b, w)
+    adjugate = xp.matrix_transpose(_minors(xp, m, m) * 0.5)
+    det_m = xp.sum(m * xp.matrix_transpose(adjugate), axis=(-2, -1), keepdims=True) * (1 / 3)
+    h, gy = xp.matmul(xp.matmul(z, g), w), xp.matmul(g, y)
+    turned = xp.matrix_transpose(adjugate)
+    change = xp.sum(turned * h, axis=(-2, -1), keepdims=True)
+    inner = xp.matmul(xp.matmul(w, adjugate), z)
+    whole = det_m * y + inner
+    trace = xp.sum(xp.matrix_transpose(y) * g, axis=(-2, -1), keepdims=True)
+    bent = xp.matmul(xp.matmul(w, xp.matrix_transpose(_minors(xp, m, h))), z)
+    made = trace * whole + change * y + bent - xp.matmul(xp.matmul(y, g), whole) - xp.matmul(inner, gy)
+    return size * xp.matrix_transpose(made)
 
 
 @primitive(MATRIX, vjp=_cofactor_vjp, jvp=symmetric("cofactor"), dtype="float", batch=on_matrices("cofactor"))
 def cofactor(xp: Any, x: Any, /) -> Any:
-    """The gradient of the determinant, also of singular matrices (whose own gradient is not defined here).
+    """The gradient of the determinant, also of singular matrices.
 
     Examples
     --------
@@ -211,7 +269,10 @@ def cofactor(xp: Any, x: Any, /) -> Any:
     batch=on_matrices("det"),
 )
 def det(xp: Any, x: Any, /) -> Any:
-    """Determinants. The gradient exists for singular matrices too; the second one needs regular ones.
+    """Determinants. All derivatives exist for singular matrices, too.
+
+    The gradient is the matrix of cofactors. Where a matrix lacks more than three of its full rank, derivatives up to
+    the third, which are zero there, are right, and later ones count as zero.
 
     Examples
     --------
@@ -224,16 +285,24 @@ def det(xp: Any, x: Any, /) -> Any:
     return xp.linalg.det(x)
 
 
+def _inverse(xp: Any, y: Any, x: Any) -> Any:
+    """Transposed inverses, with NaN for the matrices whose determinant is zero."""
+    singular = xp.reshape(y[0], shape=(*y[0].shape, 1, 1)) == 0
+    regular = xp.where(singular, xp.tril(xp.triu(xp.ones_like(x), k=0), k=0), x)
+    turned = xp.matrix_transpose(xp.inv(regular))
+    return xp.where(singular, xp.full_like(turned, fill_value=NAN), turned)
+
+
 def _slogdet_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     """The logarithm's real part is one output, its imaginary part turns the sign."""
     scale = g[1]
     if is_complex(x.dtype):
         scale = scale + 1j * xp.imag(g[0] * y[0])
-    return _scaled(xp, scale, xp.matrix_transpose(xp.inv(x)))
+    return _scaled(xp, scale, _inverse(xp, y, x))
 
 
 def _slogdet_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
-    t = xp.sum(xp.matrix_transpose(xp.inv(xs[0])) * ts[0], axis=(-2, -1))
+    t = xp.sum(_inverse(xp, y, xs[0]) * ts[0], axis=(-2, -1))
     return (1j * y[0] * xp.imag(t), xp.real(t)) if is_complex(t.dtype) else (xp.zeros_like(t), t)
 
 
