@@ -118,6 +118,7 @@ def synchronize(device: Any = None) -> None:
     with _on(_number(device)):
         _cupy().runtime.deviceSynchronize()
     _backend().streams.sweep()
+    _backend().check()
 
 
 # -- streams and events --------------------------------------------------------------------------
@@ -181,6 +182,7 @@ class Stream:
         """Wait until all work is done."""
         with self.place.current():
             self.place.stream.synchronize()
+        _backend().check()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and self.place is other.place
@@ -279,6 +281,7 @@ class Event:
         """Wait until it has happened."""
         if self._event is not None:
             self._event.synchronize()
+            _backend().check()
 
     def elapsed_time(self, end_event: "Event") -> float:
         """Milliseconds between this event and a later one."""

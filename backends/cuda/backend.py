@@ -15,8 +15,9 @@ from lucidgrad.core.dispatch import different
 from lucidgrad.core.errors import DeviceError
 from lucidgrad.core.primitive import Primitive, registry
 
-from . import generated, kernels, memory, sampling, streams
+from . import faults, generated, kernels, memory, sampling, streams
 from .driver import index_of, too_old
+from .kernels_indexing import has_positions, put
 from .library import COMPLEX, LIBRARY, computed_with, signed
 
 _HERE = nullcontext()
@@ -52,6 +53,7 @@ class CUDA(Backend):
     library = LIBRARY
     unwritable = "an expanded view; clone it first"
     cuda, memory, streams = cupy.cuda, memory, streams  # for lucidgrad.cuda
+    check = staticmethod(faults.check)
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,7 +127,10 @@ class CUDA(Backend):
         with self.at(array):
             if type(value) is np.ndarray:
                 value = cupy.asarray(value)
-            array[key] = signed(value)
+            if has_positions(key):
+                put("__setitem__", array, key, signed(value))
+            else:
+                array[key] = signed(value)
 
     def copy(self, array: Any) -> Any:
         with self.at(array):

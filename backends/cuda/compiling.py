@@ -13,6 +13,8 @@ import cupy
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
+from .faults import PLACE
+
 #: The C types of a dtype: stored, and computed with.
 TYPES = {"float16": ("__half", "float"), "float32": ("float", "float"), "float64": ("double", "double")}
 #: Dtypes that kernels take; for others the program runs.
@@ -32,6 +34,7 @@ __device__ inline float power(float v) { return expf(v); }
 __device__ inline double power(double v) { return exp(v); }
 __device__ inline float logarithm(float v) { return logf(v); }
 __device__ inline double logarithm(double v) { return log(v); }
+#define NOTE unsigned long long note, int name
 """
 
 #: A row is worked on by a group of threads: lanes of a warp, or a whole block. All threads of a block take part in
@@ -70,7 +73,7 @@ def source(body: str, dtype: str, rows: bool = False) -> str:
     """The whole source of a kernel for a dtype."""
     stored, computed = TYPES[dtype]
     include = "#include <cuda_fp16.h>\n" if dtype == "float16" else ""
-    return f"{include}typedef {stored} T;\ntypedef {computed} A;\n{COMMON}{ROWS if rows else ''}{body}"
+    return f"{include}typedef {stored} T;\ntypedef {computed} A;\n{COMMON}{PLACE}{ROWS if rows else ''}{body}"
 
 
 class Sources(dict[str, str]):

@@ -7,7 +7,6 @@ that cuBLAS can address.
 
 import functools
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
-from .compiling import contiguous, launch, program_of
+from .compiling import contiguous, launch
 from .streams import place_now
 
 Axes = list[tuple[int, int, int]]  # of a batch: size, and the strides of both operands
@@ -261,47 +260,4 @@ def _copied(x: Any, batch: tuple[int, ...] | None) -> Any:
     return cupy.broadcast_to(contiguous(once)[0], x.shape)
 
 
-# -- picking at positions ------------------------------------------------------------------------
-def take(x: Any, i: Any, /, *, axis: int | None = None) -> Any:
-    """CuPy's: positions outside wrap around, as reading them would mean to wait for the device."""
-    along = 0 if axis is None and x.ndim == 1 else axis
-    if along is None or not -x.ndim <= along < x.ndim or i.dtype.kind not in "iu":
-        return program_of("take")(x, i, axis=axis)  # raises
-    return cupy.take(x, i, axis=along)
-
-
-_TAKE_ALONG = cupy.ElementwiseKernel(
-    "raw T x, I at, int64 size, int64 number, int64 inner",
-    "T y",
-    """
-    long long k = (long long)at % size;
-    if (k < 0) k += size;
-    y = x[(i / inner / number * size + k) * inner + i % inner];
-    """,
-    "take_along",
-)
-
-
-def take_along_axis(x: Any, i: Any, /, *, axis: int = -1) -> Any:
-    """Positions outside wrap around, as in `take`."""
-    if x.ndim != i.ndim or not -x.ndim <= axis < x.ndim or i.dtype.kind not in "iu":
-        return cupy.take_along_axis(x, i, axis=axis)  # raises
-    axis %= x.ndim
-    size, number = x.shape[axis], i.shape[axis]
-    rest, other = (s[:axis] + s[axis + 1 :] for s in (x.shape, i.shape))
-    rest = rest if rest == other else np.broadcast_shapes(rest, other)
-    lead, tail = rest[:axis], rest[axis:]
-    y = cupy.ndarray((*lead, number, *tail), x.dtype)
-    if y.size and not size:
-        raise IndexError("take_along_axis: given positions in an axis of size 0, expected none")
-    if y.size:
-        x = cupy.broadcast_to(x, (*lead, size, *tail))
-        _TAKE_ALONG(x, cupy.broadcast_to(i, y.shape), size, number, math.prod(tail), y)
-    return y
-
-
-TABLE: dict[str, Callable[..., Any]] = {
-    "matmul": matmul,
-    "take": take,
-    "take_along_axis": take_along_axis,
-}
+TABLE: dict[str, Callable[..., Any]] = {"matmul": matmul}

@@ -1,5 +1,6 @@
 """Hand-written kernels that add at positions: with atomic additions, or in a fixed order where results must be the same
-to the last bit (`use_deterministic_algorithms`). Positions outside are left out.
+to the last bit (`use_deterministic_algorithms`). Positions outside are left out,
+and noted (`faults`).
 """
 
 import functools
@@ -12,23 +13,24 @@ import cupy
 from lucidgrad.core.errors import AxisError
 from lucidgrad.determinism import are_deterministic_algorithms_enabled
 
-from .compiling import FLOATS, Sources, contiguous, launch, program_of
+from .compiling import Sources, contiguous, launch, program_of
+from .faults import PLACE, note
 
 BODIES = {
     # g is (outer, number, inner), y (outer, size, inner); i has the number's size, or g's.
     "put_atomic": r"""
-extern "C" __global__ void put_atomic(const T *g, const I *i, A *y, I number, I inner, I size, bool own, I count) {
+extern "C" __global__ void put_atomic(
+    const T *g, const I *i, A *y, I number, I inner, I size, bool own, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
-    I at = i[own ? e : e / inner % number];
-    if (at < 0) at += size;
-    if (at >= 0 && at < size) atomicAdd(&y[(e / inner / number * size + at) * inner + e % inner], (A)g[e]);
+    I at = place_of(i[own ? e : e / inner % number], size, note, name);
+    if (at >= 0) atomicAdd(&y[(e / inner / number * size + at) * inner + e % inner], (A)g[e]);
 }
 """,
     # Positions are sorted: the thread at the first of equal ones adds up all of them, in their order.
     "put_sorted": r"""
 extern "C" __global__ void put_sorted(
-    const T *g, const I *i, const I *order, T *y, I number, I inner, I size, I count) {
+    const T *g, const I *i, const I *order, T *y, I number, I inner, I size, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
     I first = e / inner % number, at = i[order[first]], outer = e / inner / number;
@@ -37,18 +39,18 @@ extern "C" __global__ void put_sorted(
     for (I k = first; k < number && i[order[k]] == at; ++k)
         total += (A)g[(outer * number + order[k]) * inner + e % inner];
     if (at >= 0 && at < size) y[(outer * size + at) * inner + e % inner] = (T)total;
+    else class_of(at < 0 ? at - size : at, size, note, name);  // as it was given
 }
 """,
     # Positions of each line of their own: a thread goes along it.
     "put_lines": r"""
-extern "C" __global__ void put_lines(const T *g, const I *i, A *y, I number, I inner, I size, I count) {
+extern "C" __global__ void put_lines(const T *g, const I *i, A *y, I number, I inner, I size, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
     const I from = e / inner * number * inner + e % inner, to = e / inner * size * inner + e % inner;
     for (I k = 0; k < number; ++k) {
-        I at = i[from + k * inner];
-        if (at < 0) at += size;
-        if (at >= 0 && at < size) y[to + at * inner] += (A)g[from + k * inner];
+        I at = place_of(i[from + k * inner], size, note, name);
+        if (at >= 0) y[to + at * inner] += (A)g[from + k * inner];
     }
 }
 """,
@@ -62,39 +64,54 @@ def _zeros(shape: tuple[int, ...], dtype: Any) -> Any:
     return cupy.zeros(shape, "float32" if dtype.char == "e" else dtype)
 
 
-def _atomic(g: Any, i: Any, outer: int, number: int, inner: int, size: int, own: bool) -> Any:
+def _atomic(g: Any, i: Any, outer: int, number: int, inner: int, size: int, noted: tuple[Any, Any], own: bool) -> Any:
     y = _zeros((outer, size, inner), g.dtype)
-    launch(SOURCES.kernel("put_atomic", g.dtype), g.size, g, i, y, number, inner, size, own, g.size)
+    launch(SOURCES.kernel("put_atomic", g.dtype), g.size, g, i, y, number, inner, size, own, *noted, g.size)
     return y.astype(g.dtype, copy=False)
 
 
-def _sorted(g: Any, i: Any, outer: int, number: int, inner: int, size: int) -> Any:
+def _sorted(g: Any, i: Any, outer: int, number: int, inner: int, size: int, noted: tuple[Any, Any]) -> Any:
     y = cupy.zeros((outer, size, inner), g.dtype)
     i = cupy.where(i < 0, i + size, i)
     order = cupy.argsort(i, kind="stable")
-    launch(SOURCES.kernel("put_sorted", g.dtype), g.size, g, i, order, y, number, inner, size, g.size)
+    launch(SOURCES.kernel("put_sorted", g.dtype), g.size, g, i, order, y, number, inner, size, *noted, g.size)
     return y
 
 
-def _lines(g: Any, i: Any, outer: int, number: int, inner: int, size: int) -> Any:
+def _lines(g: Any, i: Any, outer: int, number: int, inner: int, size: int, noted: tuple[Any, Any]) -> Any:
     y = _zeros((outer, size, inner), g.dtype)
     count = outer * inner
-    launch(SOURCES.kernel("put_lines", g.dtype), count, g, i, y, number, inner, size, count)
+    launch(SOURCES.kernel("put_lines", g.dtype), count, g, i, y, number, inner, size, *noted, count)
     return y.astype(g.dtype, copy=False)
 
 
-def _integers(g: Any, i: Any, outer: int, number: int, inner: int, size: int) -> Any:
-    """Sums of integers are the same in any order: CuPy's atomic additions."""
+_ADD = cupy.ElementwiseKernel(
+    "T g, int64 at, int64 size, int64 number, int64 inner, uint64 note, int32 name",
+    "raw T y",
+    """
+    long long k = place_of(at, size, note, name);
+    if (k >= 0) {
+        T *to = &y[(i / inner / number * size + k) * inner + i % inner];
+        if (sizeof(T) == 8) atomicAdd((unsigned long long *)to, (unsigned long long)g);
+        else atomicAdd((unsigned int *)to, (unsigned int)g);
+    }
+    """,
+    "add_at",
+    preamble=PLACE,
+)
+
+
+def _integers(g: Any, i: Any, outer: int, number: int, inner: int, size: int, noted: tuple[Any, Any]) -> Any:
+    """Sums of integers are the same in any order."""
     y = cupy.zeros((outer, size, inner), g.dtype)
     if g.size:
-        lines = cupy.arange(outer)[:, None, None], cupy.arange(inner)
         i = i.reshape(outer, number, inner) if i.size == g.size else i.reshape(1, number, 1)
-        cupy.add.at(y, (lines[0], i, lines[1]), g.reshape(outer, number, inner))
+        _ADD(g.reshape(outer, number, inner), i, size, number, inner, *noted, y)
     return y
 
 
-def _by_dtype(name: str, put: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for floats; complex numbers are two of them, and for what can't be added at once the program runs."""
+def _by_dtype(put: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for floats and wide integers; complex numbers are two floats, narrow integers add up in wide ones."""
 
     @functools.wraps(put)
     def kernel(g: Any, i: Any, *, axis: int, size: int) -> Any:
@@ -104,14 +121,12 @@ def _by_dtype(name: str, put: Callable[..., Any]) -> Callable[..., Any]:
             y = cupy.empty(real.shape, g.dtype)
             y.real, y.imag = real, imaginary
             return y
-        if g.dtype.char not in FLOATS + _WIDE:
-            return program_of(name)(g, i, axis=axis, size=size)
+        if g.dtype.kind in "biu" and g.dtype.itemsize < 4:
+            y = put(g.astype("int64"), i, axis=axis, size=size)
+            return y != 0 if g.dtype.kind == "b" else y.astype(g.dtype)
         return put(g, i, axis=axis, size=size)
 
     return kernel
-
-
-_WIDE = "ilqILQ"  # integers that atomic additions exist for
 
 
 def _take_put(g: Any, i: Any, *, axis: int, size: int) -> Any:
@@ -121,7 +136,7 @@ def _take_put(g: Any, i: Any, *, axis: int, size: int) -> Any:
     axis %= rank
     lead, tail = g.shape[:axis], g.shape[axis + i.ndim :]
     g, i = contiguous(g, i.astype("int64", copy=False))
-    sizes = (math.prod(lead), i.size, math.prod(tail), size)
+    sizes = (math.prod(lead), i.size, math.prod(tail), size, note("take_put"))
     if g.dtype.kind != "f":
         y = _integers(g, i, *sizes)
     elif are_deterministic_algorithms_enabled():
@@ -137,7 +152,7 @@ def _put_along_axis_add(g: Any, i: Any, *, axis: int, size: int) -> Any:
     axis %= g.ndim
     g, i = contiguous(*cupy.broadcast_arrays(g, i.astype("int64", copy=False)))
     lead, number, tail = g.shape[:axis], g.shape[axis], g.shape[axis + 1 :]
-    sizes = (math.prod(lead), number, math.prod(tail), size)
+    sizes = (math.prod(lead), number, math.prod(tail), size, note("put_along_axis_add"))
     if g.dtype.kind != "f":
         y = _integers(g, i, *sizes)
     elif not are_deterministic_algorithms_enabled():
@@ -150,6 +165,6 @@ def _put_along_axis_add(g: Any, i: Any, *, axis: int, size: int) -> Any:
 
 
 TABLE = {
-    "take_put": _by_dtype("take_put", _take_put),
-    "put_along_axis_add": _by_dtype("put_along_axis_add", _put_along_axis_add),
+    "take_put": _by_dtype(_take_put),
+    "put_along_axis_add": _by_dtype(_put_along_axis_add),
 }

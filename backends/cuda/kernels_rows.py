@@ -5,6 +5,7 @@ from typing import Any
 import cupy
 
 from .compiling import Rows, Sources, contiguous, table
+from .faults import note
 
 BODIES = {
     "softmax": r"""
@@ -88,11 +89,11 @@ extern "C" __global__ void variance_pull(const T *h, const T *s, const T *x, T *
 }
 """,
     "cross_entropy": r"""
-extern "C" __global__ void cross_entropy(const T *x, const I *i, T *y, I ignored, LAYOUT) {
+extern "C" __global__ void cross_entropy(const T *x, const I *i, T *y, I ignored, NOTE, LAYOUT) {
     ROW
     I target = row < rows ? i[row] : ignored;
     bool used = target != ignored;
-    if (target < 0) target += n;
+    if (used && lane == 0) target = class_of(target, n, note, name);
     A top = -infinity(), total = 0;
     EACH(k, at) top = larger(top, (A)x[at]);
     top = MAX(top);
@@ -100,18 +101,17 @@ extern "C" __global__ void cross_entropy(const T *x, const I *i, T *y, I ignored
     EACH(k, at) total += power((A)x[at] - top);
     total = SUM(total);
     if (row < rows && lane == 0) {
-        bool known = target >= 0 && target < n;
-        A loss = known ? logarithm(total) + top - (A)x[place + target * inner] : nothing();
+        A loss = used && target >= 0 ? logarithm(total) + top - (A)x[place + target * inner] : nothing();
         y[row] = (T)(used ? loss : (A)0);
     }
 }
 """,
     "cross_entropy_pull": r"""
-extern "C" __global__ void cross_entropy_pull(const T *x, const I *i, const T *h, T *y, I ignored, LAYOUT) {
+extern "C" __global__ void cross_entropy_pull(const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
     ROW
     I target = row < rows ? i[row] : ignored;
     A scale = target != ignored ? (A)h[row] : (A)0;
-    if (target < 0) target += n;
+    if (target != ignored) target = class_of(target, n, note, name);
     A top = -infinity(), total = 0;
     EACH(k, at) top = larger(top, (A)x[at]);
     top = MAX(top);
@@ -214,7 +214,7 @@ def cross_entropy_rows(x: Any, i: Any, *, axis: int = -1, ignore_index: int = -1
     rows = Rows(x.shape, axis)
     (i,) = contiguous(i.astype("int64", copy=False))
     y = cupy.empty(i.shape, x.dtype)
-    rows.launch(SOURCES.kernel("cross_entropy", x.dtype), rows.lay(x), i, y, ignore_index)
+    rows.launch(SOURCES.kernel("cross_entropy", x.dtype), rows.lay(x), i, y, ignore_index, *note("cross_entropy"))
     return y
 
 
@@ -222,7 +222,7 @@ def cross_entropy_pull(x: Any, i: Any, h: Any, *, axis: int = -1, ignore_index: 
     rows = Rows(x.shape, axis)
     x, h, i = contiguous(x, h, i.astype("int64", copy=False))
     y = cupy.empty(x.shape, x.dtype)
-    rows.launch(SOURCES.kernel("cross_entropy_pull", x.dtype), x, i, h, y, ignore_index)
+    rows.launch(SOURCES.kernel("cross_entropy_pull", x.dtype), x, i, h, y, ignore_index, *note("cross_entropy"))
     return y
 
 

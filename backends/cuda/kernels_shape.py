@@ -6,7 +6,6 @@ from typing import Any
 
 import cupy
 
-from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
 from . import generated
@@ -73,23 +72,6 @@ def stack(*xs: Any, axis: int = 0) -> Any:
     return cupy.stack(xs, axis)
 
 
-# -- keys ----------------------------------------------------------------------------------------
-def index(x: Any, /, key: Any) -> Any:
-    return x[key]
-
-
-def put_add(g: Any, /, *, key: Any, shape: Any) -> Any:
-    parts = key if type(key) is tuple else (key,)
-    if any(type(part) is cupy.ndarray and part.dtype.kind != "b" and part.ndim for part in parts):
-        xp = device.by_array[cupy.ndarray].xp
-        if len(parts) == 1:
-            return xp.take_put(g, parts[0], axis=0, size=shape[0])
-        return registry["put_add"].program(xp, g, key, shape)
-    y = cupy.zeros(shape, g.dtype)
-    y[key] = g  # slices, integers and masks reach no place twice
-    return y
-
-
 # -- elements ------------------------------------------------------------------------------------
 def astype(x: Any, /, dtype: Any, *, copy: bool = True) -> Any:
     return x.astype(computed_with(dtype), copy=copy)
@@ -117,7 +99,7 @@ def unique_places(x: Any, /) -> Any:
 
 _FUNCTIONS = (
     *(reshape, broadcast_to, expand_dims, squeeze, permute_dims, moveaxis, matrix_transpose, flip),
-    *(diagonal, diagonal_put, concat, stack, index, put_add, astype, mean, nan_to_num, unique_places),
+    *(diagonal, diagonal_put, concat, stack, astype, mean, nan_to_num, unique_places),
 )
 
 TABLE: dict[str, Callable[..., Any]] = {

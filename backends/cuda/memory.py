@@ -7,7 +7,7 @@ import cupyx
 import numpy as np
 from cupy.cuda import Device, MemoryHook, runtime
 
-from . import streams
+from . import faults, streams
 
 _PINNED = 1  # cudaMemoryTypeHost
 
@@ -27,7 +27,9 @@ def to_device(array: Any, device: int, non_blocking: bool = False) -> Any:
 def to_host(array: Any) -> Any:
     """The values as a NumPy array; waits for the work on them that was sent to the current stream."""
     with Device(array.data.device_id):
-        return array.get()
+        made = array.get()
+    faults.check()
+    return made
 
 
 def to_pinned(array: Any) -> Any:

@@ -79,7 +79,7 @@ def _cross_entropy(pull: bool) -> list[Case]:
     for shape, axis in ROWS + BIG_ROWS:
         if isinstance(axis, int) and np.prod(shape):
             rest = tuple(n for a, n in enumerate(shape) if a != axis % len(shape))
-            target = integers(-shape[axis], shape[axis], rest)
+            target = integers(0, shape[axis], rest)
             arrays = (shape, target, rest) if pull else (shape, target)
             large = int(np.prod(shape)) == LARGE
             made.append(Case(arrays, {"axis": axis, "ignore_index": 0}, large))

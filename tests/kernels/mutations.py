@@ -45,7 +45,7 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
         "cross_entropy": [
             ("top - (A)x", "top + (A)x"),
             ("target * inner", "target"),
-            ("target += n", "target -= n"),
+            ("used && target >= 0", "used && target > 0"),
             ("used ? loss", "!used ? loss"),
         ],
         "cross_entropy_pull": [
@@ -120,7 +120,7 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
     "puts": {
         "put_atomic": [
             ("own ? e", "!own ? e / number"),
-            ("at += size", "at -= size"),
+            ("(A)g[e]", "(A)g[0]"),
             ("* size + at", "* size - at + at * 2 + (at == 0)"),
         ],
         "put_sorted": [
@@ -130,8 +130,8 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
         ],
         "put_lines": [
             ("+= (A)g", "-= (A)g"),
-            ("k * inner];\n        if", "k];\n        if"),
-            ("at += size", "at -= size"),
+            ("k * inner], size", "k], size"),
+            ("if (at >= 0)", "if (at > 0)"),
         ],
     },
     "steps": {

@@ -33,10 +33,16 @@ FAULTS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "log1p": ("library", "COMPLEX.log1p", [("isinf(re) ||", "isinf(im) ||"), ("fabs(re)", "-fabs(re)")]),
     "tanh": ("library", "COMPLEX.tanh", [("re == 0", "re != 0"), ("T(re, im - im)", "T(im - im, re)")]),
     "take_along": (
-        "kernels_matmul",
+        "kernels_indexing",
         "_TAKE_ALONG",
-        [("k += size", "k -= size"), ("% inner", "/ inner"), ("+ k)", "- k)")],
+        [("* size + k", "* number + k"), ("% inner", "/ inner"), ("+ k)", "- k)")],
     ),
+    "last_put": (
+        "kernels_indexing",
+        "_LAST_PUT",
+        [("atomicMax", "atomicMin"), ("inner + i % inner]", "inner + i % number]"), ("/ inner % number", "% number")],
+    ),
+    "add_at": ("kernels_puts", "_ADD", [("* size + k", "* number + k"), ("(unsigned int)g", "1U"), ("== 8", "== 4")]),
     "addresses": (
         "kernels_matmul",
         "_ADDRESSES",
@@ -158,13 +164,42 @@ def _complex(name: str) -> None:
 
 
 def _take_along(_: str) -> None:
-    from lucidgrad.backends.cuda import kernels_matmul
+    from lucidgrad.backends.cuda import kernels_indexing
 
     x = np.arange(60.0).reshape(3, 5, 4)
     for axis in (0, 1, 2):
-        i = np.random.default_rng(axis).integers(-x.shape[axis], x.shape[axis], x.shape)
-        found = kernels_matmul.take_along_axis(cupy.asarray(x), cupy.asarray(i), axis=axis)
-        np.testing.assert_array_equal(found.get(), np.take_along_axis(x, i, axis=axis))
+        for number in (3, 4, 5, 7):
+            shape = (*x.shape[:axis], number, *x.shape[axis + 1 :])
+            i = np.random.default_rng(axis).integers(-x.shape[axis], x.shape[axis], shape)
+            found = kernels_indexing.take_along_axis(cupy.asarray(x), cupy.asarray(i), axis=axis)
+            np.testing.assert_array_equal(found.get(), np.take_along_axis(x, i, axis=axis))
+
+
+def _last_put(_: str) -> None:
+    from lucidgrad.backends.cuda import kernels_indexing
+
+    for axis in (0, 1, 2):
+        i = np.random.default_rng(axis).integers(-6, 6, (3, 5, 4))
+        expected = np.full((*i.shape[:axis], 6, *i.shape[axis + 1 :]), -1)
+        for at in np.ndindex(i.shape):
+            expected[(*at[:axis], i[at], *at[axis + 1 :])] = at[axis]  # in order: the last one stays
+        found = kernels_indexing.last_put(cupy.asarray(i), axis=axis, size=6)
+        np.testing.assert_array_equal(found.get(), expected)
+
+
+def _add_at(_: str) -> None:
+    from lucidgrad.backends.cuda import kernels_puts
+
+    for dtype in ("int32", "int64", "uint32", "int8"):
+        for axis in (0, 1, 2):
+            rng = np.random.default_rng(axis)
+            g, i = rng.integers(-9, 9, (3, 5, 4)).astype(dtype), rng.integers(-6, 6, (3, 5, 4))
+            expected = np.zeros((*g.shape[:axis], 6, *g.shape[axis + 1 :]), dtype)
+            for at in np.ndindex(i.shape):
+                with np.errstate(over="ignore"):
+                    expected[(*at[:axis], i[at], *at[axis + 1 :])] += g[at]
+            found = kernels_puts.TABLE["put_along_axis_add"](cupy.asarray(g), cupy.asarray(i), axis=axis, size=6)
+            np.testing.assert_array_equal(found.get(), expected)
 
 
 def _addresses(_: str) -> None:
@@ -199,5 +234,7 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "floor_divide": _division,
     "remainder": _division,
     "take_along": _take_along,
+    "last_put": _last_put,
+    "add_at": _add_at,
     "addresses": _addresses,
 }
