@@ -6,7 +6,8 @@ import zlib
 
 import numpy as np
 import pytest
-from samples import KEYWORDS, domain_of
+from laws import law
+from samples import KEYWORDS, LEVELS, domain_of
 from thoroughness import NIGHTLY
 
 import lucidgrad as lg
@@ -73,7 +74,9 @@ def gradients(name, size, where, form, observe=None, around=contextlib.nullconte
 def changed(name, size, where, options):
     """Which of the options change a bit, and for which form of call."""
     found = []
-    for form in ("plain", "stretched", "bare") if len(registry[name].arrays) > 1 else ("plain",):
+    forms = ["plain", "stretched"] if len(registry[name].arrays) > 1 else ["plain"]
+    forms += ["bare"] if registry[name].differentiable[0] < len(registry[name].arrays) - 1 else []
+    for form in forms:
         plain = gradients(name, size, where, form)
         found += [(how, form) for how, more in options.items() if gradients(name, size, where, form, **more) != plain]
     return found
@@ -146,6 +149,45 @@ def test_observing_changes_no_bit(name, where, size):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_computed_again_is_what_was_kept(name, where, size):
     assert not changed(name, size, where, KEEPERS)
+
+
+EVERYTHING = [
+    name for name in sorted(set(registry) - set(LEVELS)) if registry[name].differentiable or registry[name].joint
+]
+EVERYTHING = [name for name in EVERYTHING if law.has_samples(registry[name])][:: 1 if NIGHTLY else 6]
+
+
+def of_sample(primitive, sample, observe=None, around=contextlib.nullcontext, wrap=lambda f: f):
+    """The bits of the gradients of one of the samples that every primitive has."""
+    args = law.tensors(primitive, sample)
+    xs = [args[i] for i in law.wanted(primitive, sample)]
+
+    def function(*some):
+        given = dict(zip(law.wanted(primitive, sample), some, strict=True))
+        return tuple(law.call(primitive, [given.get(i, a) for i, a in enumerate(args)], sample.keywords))
+
+    with around():
+        inner = [x * 1.0 for x in xs]
+        ys = law.live(wrap(function)(*inner))
+        if not ys:
+            return None
+        for y in ys:
+            if observe is not None:
+                observe(y, inner, xs)
+        lg.autograd.backward(ys, list(map(lg.tensor, law.seeds_for(ys))))
+    return [x.grad.numpy().tobytes() if x.grad is not None else None for x in xs]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_nothing_changes_the_gradients_of_any_primitive(name):
+    primitive, found = registry[name], []
+    for sample in law.samples_for(name):
+        if law.wanted(primitive, sample):
+            plain = of_sample(primitive, sample)
+            ways = {**OBSERVERS, **KEEPERS}
+            found += [(how, str(sample)) for how, more in ways.items() if of_sample(primitive, sample, **more) != plain]
+    assert not found
 
 
 # -- the way to a kernel -------------------------------------------------------------------------
