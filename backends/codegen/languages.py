@@ -125,7 +125,7 @@ class PlainC(Language):
         call = re.match(r"(\w+)\(", text)
         if call is None:
             return text
-        name = f"__builtin_{call[1]}" if call[1] in self._OWN else call[1]
+        name = f"__builtin_{call[1]}" if call[1] in self._OWN else "lg_hypot" if op == "hypot" else call[1]
         return f"{name}{'f' if real == 'float' else ''}{text[call.end() - 1 :]}"
 
 

@@ -47,6 +47,10 @@ static inline T lg_logaddexp##F(T a, T b) { \
     const T apart = a - b, top = apart > 0 ? a : b; \
     const T sum = top + log1p##F(exp##F(-__builtin_fabs##F(apart))); \
     return a == b ? a + (T)0.693147180559945309417232121458176568 : apart != apart ? apart : sum; \
+} \
+static inline T lg_hypot##F(T a, T b) { /* the SIMD version does not commute */ \
+    const T x = __builtin_fabs##F(a), y = __builtin_fabs##F(b); \
+    return hypot##F(x < y ? y : x, x < y ? x : y); \
 }
 LG_FUNCTIONS(float, f)
 LG_FUNCTIONS(double, )

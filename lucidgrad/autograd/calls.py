@@ -85,9 +85,6 @@ class Call:
         """The call itself is the recipe of its node."""
         return self
 
-    def fused(self, array_type: type, goes: tuple[bool, ...]) -> None:
-        """No back end has a kernel for it."""
-
     def run(self) -> tuple[Any, ...]:
         """The arrays of the outputs; here tensors may be on several devices."""
         arrays = [t.array for t in self.tensors]

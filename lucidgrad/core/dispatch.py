@@ -13,7 +13,7 @@ from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .modes import set_casting, state, switch, unusual
-from .primitive import Primitive, meta_of, registry
+from .primitive import ELEMENTWISE, LARGE, ROUNDED, Primitive, meta_of, registry
 from .tape import Extras, Fork, Node, Output, ages
 
 SCALARS = (bool, int, float, complex)
@@ -201,35 +201,45 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
     home, first = home_of(*map(type, arrays))
     if home is None:
         return _compute_mixed(primitive, arrays, keywords)
-    lead = arrays[first]
     if home.rank:  # which computes one level down
-        return primitive.find_kernel(type(lead))(*arrays, **keywords)
-    if lead.dtype not in floats:
+        return primitive.find_kernel(type(arrays[first]))(*arrays, **keywords)
+    if arrays[first].dtype not in floats:
         arrays = _promote(primitive, arrays, keywords)
-        kernel = primitive.find_kernel(type(lead))
-    elif primitive.dtype == "float":
-        kernel = primitive.kernel_for(type(lead), lead.dtype)
-    else:
-        kernel = primitive.find_kernel(type(lead))
-    y = kernel(*arrays, **keywords)
+    y = kernel_of(primitive, arrays[first], arrays)(*arrays, **keywords)
     return tuple(map(home.settle, y)) if primitive.outputs else home.settle(y)
 
 
+def kernel_of(primitive: Primitive, lead: Any, arrays: Sequence[Any]) -> Any:
+    """The kernel for these operands of one back end, the first array among them; all ways lead to it.
+
+    It depends on nothing but the operands. The compiled operators and forward mode have it written out.
+    """
+    kind = type(lead)
+    kernel = primitive.kernel_for(kind, lead.dtype) if primitive.dtype == "float" else primitive.find_kernel(kind)
+    if primitive.kind is ELEMENTWISE and kind is bound["Host"]:
+        for a in arrays:
+            if type(a) is kind and a.size > LARGE:
+                return primitive.large_kernel(kernel, lead)
+    return kernel
+
+
 @functools.cache
-def way(primitive: Primitive, dtype: Any, *kinds: Any) -> tuple[dict[Any, Any], Any, Any] | None:
+def way(primitive: Primitive, dtype: Any, *kinds: Any) -> tuple[dict[Any, Any], Any, Any, bool] | None:
     """What `compute` comes to, where the types of the arguments and the first array's dtype tell; or None.
 
-    ``(table, key, settle)``: the kernel is ``table[key]``, which a profiler may have changed.
+    ``(table, key, settle, sized)``: the kernel is ``table[key]``, which a profiler may have changed; ``sized``: there
+    is one with other bits for large arrays.
     """
     home, first = home_of(*kinds)
     if home is None or not (home.rank or dtype in floats):
         return None  # it has to look at the arrays
     kind = kinds[first]
+    sized = primitive.kind is ELEMENTWISE and kind is bound["Host"] and primitive.name not in ROUNDED
     if primitive.dtype == "float" and not home.rank:
         primitive.kernel_for(kind, dtype)
-        return primitive.by_dtype[kind], dtype, home.settle
+        return primitive.by_dtype[kind], dtype, home.settle, sized
     primitive.find_kernel(kind)
-    return primitive.kernels, kind, home.settle
+    return primitive.kernels, kind, home.settle, sized
 
 
 @functools.cache
@@ -394,11 +404,12 @@ def record(
 ) -> Any:
     """Make the node of a call."""
     made = node_type()
-    made.recipe = primitive.recipe(() if primitive.variadic else wanted)
+    first = y[0] if primitive.outputs else y
+    large = primitive.kind is ELEMENTWISE and type(first) is bound["Host"] and first.size > LARGE
+    made.recipe = primitive.recipe(wanted, True) if large else primitive.recipe(() if primitive.variadic else wanted)
     made.saved = made.recipe.save(y, arrays, keywords)
     inputs = tuple(node if i in wanted else None for i, node in enumerate(nodes))
     made.origin = inputs if made.recipe.only is None else inputs[made.recipe.index]
-    first = y[0] if primitive.outputs else y
     made.fit = fits(first, *arrays)
     made.extras = extras_of(first, *arrays) or (None if node_type is Node else Extras())
     made.age = next(ages)

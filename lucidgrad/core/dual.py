@@ -19,7 +19,7 @@ from .engine import Walk, fit, tape_namespace
 from .levels import Layer, LayerBackend, Level, check_alive, filled, is_outside, namespace, newer, run, structural
 from .modes import state, switch
 from .plan import Plan
-from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, meta_of, primitive
+from .primitive import ELEMENTWISE, LARGE, LINEAR, Primitive, joint, meta_of, primitive
 from .tape import Leaf
 
 
@@ -150,8 +150,11 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         way = None if level.ended else find(x.dtype, type(x), type(t))  # type: ignore[arg-type]  # types have a hash
         if way is None:
             return run_dual(a, **keywords)
-        table, key, settle, push, xp = way
-        y = table[key](x, **keywords) if keywords else table[key](x)
+        table, key, settle, sized, push, xp = way
+        kernel = table[key]
+        if sized and x.size > LARGE:
+            kernel = primitive.large_kernel(kernel, x)
+        y = kernel(x, **keywords) if keywords else kernel(x)
         y = y if type(y) is type(x) else settle(y)
         if push is None or (casts and y.dtype not in floats):
             return Dual(y, None, level, a.outside) if y.dtype in floats else y
@@ -176,8 +179,11 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         way = None if level.ended else find(lead.dtype, type(x), type(z), type(t), type(u))  # type: ignore[arg-type]
         if way is None:
             return run_dual(a, b, **keywords)
-        table, key, settle, push, xp = way
-        y = table[key](x, z, **keywords) if keywords else table[key](x, z)
+        table, key, settle, sized, push, xp = way
+        kernel = table[key]
+        if sized and (lead.size > LARGE or (type(z) is type(x) and z.size > LARGE)):
+            kernel = primitive.large_kernel(kernel, lead)
+        y = kernel(x, z, **keywords) if keywords else kernel(x, z)
         if type(y) is not type(lead):
             y = settle(y)
         if push is None or (casts and y.dtype not in floats):

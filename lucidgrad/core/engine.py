@@ -202,7 +202,7 @@ class Walk:
             elif type(g) is not array_type:
                 array_type = type(g)
                 xp = device.by_array[array_type].xp
-            if recipe.joint is None:
+            if recipe.plain:
                 (recipe.step or _stepper(recipe))(node, xp, g, saved, pending, add, needed)
             else:
                 self._pull_all(node, xp, g, saved)
@@ -282,7 +282,7 @@ class Walk:
         posts = node.extras is not None and node.extras.post
         inputs = node.inputs
         goes = tuple([p is not None and (needed is None or p in needed) for p in inputs])
-        fused = recipe.fused(type(g), goes) if node.extras is not None else None  # type: ignore[arg-type]
+        fused = recipe.fused(type(g), goes) if recipe.joint is None else None  # type: ignore[arg-type]
         cts: Any = None if fused is None else fused(g, saved, fits)
         if cts is None and recipe.joint is None and not posts and not state.observers:  # in the order of plain nodes
             for i, pull in recipe.pulls:

@@ -29,8 +29,8 @@ from .dispatch import (
     unified,
 )
 from .modes import state, unusual
-from .primitive import ELEMENTWISE, REQUIRED, Primitive, meta_of
-from .tape import Extras, Node, ages
+from .primitive import ELEMENTWISE, LARGE, REQUIRED, ROUNDED, Primitive, meta_of
+from .tape import Node, ages
 
 
 def compile_op(primitive: Primitive) -> Callable[..., Any]:
@@ -254,7 +254,7 @@ class _Template:
         else:
             lines += ["    kernel = kernels[kind]", "except KeyError:", "    kernel = P.find_kernel(kind)"]
         if self.large:
-            lines += ["big = kind is Host and lead.size > LARGE"]
+            lines += [f"big = kind is Host and ({self._is_big()})"]
             lines += ["if big:", "    kernel = P.large_kernel(kernel, lead)"]
         lines += [f"y = kernel({arrays}{self.call_keywords})"]
         lines += ["if type(y) is not kind:", "    y = settle(y, lead)"]
@@ -265,8 +265,6 @@ class _Template:
             lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
             lines += ["    " + line for line in (*self._off_tape(), *self._view())]
             lines += ["    return out", "_n = Node()", "_n.extras = extras_of(y, lead) if places else None"]
-            if self.large:  # the walk looks for a kernel of all the rules where there are extras
-                lines += ["if big and _n.extras is None:", "    _n.extras = Extras()"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
             lines += ["_n.age = next(ages)", "if unusual and state.keeping is not None:"]
             lines += [f"    state.keeping(_n, y, ({arrays},), {self.keyword_dict})"]
@@ -275,6 +273,11 @@ class _Template:
         else:
             lines += ["out._node = None", *self._off_tape(), *self._view(), "return out"]
         return lines
+
+    def _is_big(self) -> str:
+        """Whether there is a large operand, wherever it stands."""
+        others = () if self.p.name in ROUNDED else range(1, len(self.xs))
+        return " or ".join(["lead.size > LARGE", *(f"type(a{i}) is Host and a{i}.size > LARGE" for i in others)])
 
     def _off_tape(self) -> list[str]:
         deep = ["    " + line for line in ("out._alias = state.fresh", *self._tell("out"))]
@@ -308,7 +311,9 @@ class _Template:
         found = f"fits(y, {', '.join(arrays)})"
         if len(arrays) == 2 and self.p.kind.broadcasts:  # written out for two arrays without levels
             found = f"((a0.shape, a0.dtype, ()), (a1.shape, a1.dtype, ())) if kind is Host else {found}"
-        return [f"_n.fit = None if {alike} else {found}"]
+        if not self.large:
+            return [f"_n.fit = None if {alike} else {found}"]
+        return [f"if {alike}:", "    _n.fit = None", "else:", f"    _n.fit = {found}", f"    {_BIG_RESULT}"]
 
     def _save(self, rest: list[int], chosen: tuple[int, ...]) -> list[str]:
         """The branches over which inputs want gradients; each keeps just what its rules need."""
@@ -317,7 +322,9 @@ class _Template:
             words = "".join(self._word(kind, at) + ", " for kind, at in recipe.items)
             nodes = "".join(f"n{i}, " if i in chosen else "None, " for i in range(len(self.xs)))
             origin = f"({nodes})" if recipe.only is None else f"n{recipe.index}"
-            return [f"_n.recipe = {_recipe_name(chosen)}", f"_n.saved = ({words})", f"_n.origin = {origin}"]
+            plain = _recipe_name(chosen)
+            made = f"P.recipe({chosen}, True) if big else {plain}" if self.large else plain
+            return [f"_n.recipe = {made}", f"_n.saved = ({words})", f"_n.origin = {origin}"]
         i, *later = rest
         if not later and not chosen:
             return self._save([], (i,))
@@ -367,8 +374,8 @@ def _subsets(items: list[int]) -> list[list[int]]:
     return found
 
 
-#: From more elements than this on a back end may have kernels of another kind, for which looking closer pays.
-LARGE = 8191
+#: Operands that broadcast may be smaller than the result, which is what the rules meet.
+_BIG_RESULT = "big = kind is Host and y.size > LARGE"
 
 #: Globals of the compiled operators, beside `dispatch.bound`.
 _NAMES: dict[str, Any] = {
@@ -377,7 +384,6 @@ _NAMES: dict[str, Any] = {
     "ages": ages,
     "alike": alike,
     "apply": apply,
-    "Extras": Extras,
     "LARGE": LARGE,
     "extras_of": extras_of,
     "fits": fits,

@@ -30,6 +30,17 @@ REDUCTION = Kind("reduction", single=True)  # batching shifts the axis keywords
 MATRIX = Kind("matrix", broadcasts=True)  # acts on the last two axes, broadcasts the others
 
 
+#: From more elements than this on a back end may have kernels of another kind, for which looking closer pays.
+LARGE = 8191
+#: Operations that every kernel rounds alike: which one runs shows in no bit, so one operand tells enough of the sizes.
+ROUNDED = frozenset(
+    """
+    add subtract multiply divide maximum minimum copysign where clip equal not_equal less less_equal greater
+    greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor
+    """.split()
+)
+
+
 class Meta(NamedTuple):
     """What a rule may know of an input that it does not keep."""
 
@@ -80,10 +91,13 @@ class Recipe:
 
     ``items`` says what a node keeps, in order; ``pulls`` pairs input positions with functions
     ``(xp, g, saved) -> cotangent``; ``joint`` replaces them where the rule gives all at once; ``only``
-    is the one function, and ``index`` its input, where just one input wants a gradient.
+    is the one function, and ``index`` its input, where just one input wants a gradient. ``plain``: a walk takes the
+    rules one by one; not of large results, for which a back end may have one kernel of all rules.
     """
 
-    __slots__ = ("index", "items", "joint", "keeps_arrays", "only", "primitive", "pulls", "revive", "save", "step")
+    __slots__ = (
+        "index", "items", "joint", "keeps_arrays", "only", "plain", "primitive", "pulls", "revive", "save", "step",
+    )  # fmt: skip
 
     only: Callable[..., Any] | None
     # Written by the engine when first needed: what a node keeps as tensors, and a walk's step through a plain node.
@@ -91,8 +105,8 @@ class Recipe:
     step: Callable[..., Any] | None
     fills = True  # whether absent cotangents of outputs are zeros in the rule, instead of None
 
-    def __init__(self, primitive: "Primitive", wanted: Sequence[int]) -> None:
-        self.primitive = primitive
+    def __init__(self, primitive: "Primitive", wanted: Sequence[int], large: bool = False) -> None:
+        self.primitive, self.plain = primitive, not large and not primitive.joint
         rules = [primitive.joint] if primitive.joint else [primitive.rules[i] for i in wanted]
         self.items = tuple(dict.fromkeys(item for rule in rules for item in primitive.needs(rule)))
         self.keeps_arrays = any(kind in ("y", "x", "xs") for kind, _ in self.items)
@@ -210,7 +224,7 @@ class Primitive:
         self.kernels: dict[type, Callable[..., Any]] = {}  # by array type, found when first asked for
         self.by_dtype: dict[type, dict[Any, Callable[..., Any]]] = {}  # and by dtype, where floats come out
         self._large: dict[tuple[type, Any], Callable[..., Any]] = {}  # for large arrays, by type and dtype
-        self._recipes: dict[tuple[int, ...], Recipe] = {}
+        self._recipes: dict[tuple[tuple[int, ...], bool], Recipe] = {}
         self.op: Callable[..., Any] = program  # replaced by operators.compile_op
 
     def __repr__(self) -> str:
@@ -287,11 +301,11 @@ class Primitive:
             found = self._large[key] = kernel if make is None else make(self, kernel)
         return found
 
-    def recipe(self, wanted: tuple[int, ...]) -> Recipe:
-        """The rules for these inputs, made once."""
-        found = self._recipes.get(wanted)
+    def recipe(self, wanted: tuple[int, ...], large: bool = False) -> Recipe:
+        """The rules for these inputs and for results that are large or not, made once."""
+        found = self._recipes.get((wanted, large))
         if found is None:
-            found = self._recipes[wanted] = Recipe(self, wanted)
+            found = self._recipes[wanted, large] = Recipe(self, wanted, large)
         return found
 
 

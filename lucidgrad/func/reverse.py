@@ -23,6 +23,9 @@ def chosen_numbers(who: str, argnums: Any, count: int) -> tuple[int, ...]:
         if not isinstance(argnums, Sequence) or isinstance(argnums, str):
             raise TypeError(f"{who}: argnums is a {type(argnums).__name__}, expected an int or a tuple of them")
         argnums = tuple(argnums)
+    for n in argnums if type(argnums) is tuple else ():  # here, as for a cache 1.0 is 1
+        if not isinstance(n, int):
+            raise TypeError(f"{who}: argnums has a {type(n).__name__}, expected an int or a tuple of them")
     return _checked_numbers(who, argnums, count)
 
 
@@ -30,8 +33,6 @@ def chosen_numbers(who: str, argnums: Any, count: int) -> tuple[int, ...]:
 def _checked_numbers(who: str, argnums: int | tuple[int, ...], count: int) -> tuple[int, ...]:
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     for n in numbers:
-        if not isinstance(n, int):
-            raise TypeError(f"{who}: argnums has a {type(n).__name__}, expected an int or a tuple of them")
         if not -count <= n < count:
             raise ValueError(f"{who}: argnums has {n}, the function was given {count} arguments")
     if len({n % count for n in numbers}) < len(numbers) or not numbers:

@@ -7,6 +7,7 @@ import pytest
 
 import lucidgrad as lg
 from lucidgrad import cudasim
+from lucidgrad.backends import codegen
 from lucidgrad.core.primitive import registry
 
 pytestmark = pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")
@@ -121,7 +122,7 @@ def test_python_numbers_are_parameters():
         assert lg.autograd.grad(y, x, lg.ones_like(y))[0].tolist() == [1.5 + k] * 3
     recipe = registry["multiply"].recipe((0,))
     pull = recipe.fused(cupy.ndarray, (True, False))
-    cache = next(c.cell_contents for c in pull.__closure__ if isinstance(c.cell_contents, dict))
+    cache = next(c.cell_contents for c in pull.__closure__ if isinstance(c.cell_contents, codegen.Plans))._found
     before = len(cache)
     for k in range(5):
         y = lg.multiply(x, 2.25 + k)

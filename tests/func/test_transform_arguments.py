@@ -477,3 +477,13 @@ def test_a_dual_level_decorates():
 
     close(slope(X), 2 * X)
     close(slope(X), 2 * X)
+
+
+def test_argnums_are_checked_whatever_was_asked_before():
+    def f(a, b):
+        return (a * b).sum()
+
+    x = lg.ones(2)
+    lg.func.grad(f, argnums=(0, 1))(x, x)
+    with pytest.raises(TypeError, match="argnums has a float"):
+        lg.func.grad(f, argnums=(0.0, 1.0))(x, x)
