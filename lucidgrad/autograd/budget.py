@@ -109,6 +109,8 @@ class _Pool:
                 if kind == "y" and call is not None:
                     several = tuple(Source(call, k) for k in range(len(call.metas)))
                     value = several if primitive.outputs else several[0]
+                elif kind == "part" and call is not None:
+                    value = Source(call, at)
                 elif kind == "x" and sources[at] is not None:
                     value = sources[at]
                 elif kind == "xs":

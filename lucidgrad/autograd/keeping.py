@@ -13,7 +13,7 @@ from lucidgrad.core.primitive import meta_of
 from lucidgrad.core.tape import Extras, Leaf, version
 from lucidgrad.tensor import Tensor
 
-_ARRAYS = ("x", "y", "xs", "own")  # the kinds of kept items that are arrays
+_ARRAYS = ("x", "y", "part", "xs", "own")  # the kinds of kept items that are arrays
 
 
 def change_kept(node: Any, change: Callable[[Any], Any]) -> None:

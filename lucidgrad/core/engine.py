@@ -459,10 +459,19 @@ def _written_reviver(items: tuple[tuple[str, Any], ...], only: int | None) -> Ca
         elif kind == "y":
             lines += ["if type(node) is Fork:", f"    v{k} = outputs(node, v{k})"]
             lines += ["else:", *(f"    {line}" for line in _boxed(f"v{k}", "node"))]
+        elif kind == "part":
+            lines.append(f"v{k} = box(v{k}, end(node, {at}))")
         elif kind == "xs":
             lines.append(f"v{k} = tuple(map(box, v{k}, node.inputs))")
     body = "".join(f"    {line}\n" for line in [*lines, f"return ({''.join(words)})"])
-    scope: dict[str, Any] = {"arrays": device.by_array, "box": box, "Fork": Fork, "outputs": _outputs, **bound}
+    scope: dict[str, Any] = {
+        "arrays": device.by_array,
+        "box": box,
+        "Fork": Fork,
+        "outputs": _outputs,
+        "end": node_of_edge,
+    }
+    scope.update(bound)
     exec(f"def revive(node, saved):\n{body}", scope)
     return scope["revive"]
 

@@ -71,6 +71,7 @@ def meta_of(array: Any) -> Meta:
 #: How what a rule asks for is got from a call.
 _SAVED = {
     "y": "y",
+    "part": "y[{}]",
     "x": "xs[{}]",
     "meta": "meta(xs[{}])",
     "kw": "keywords[{!r}]",
@@ -109,7 +110,7 @@ class Recipe:
         self.primitive, self.plain = primitive, not large and not primitive.joint
         rules = [primitive.joint] if primitive.joint else [primitive.rules[i] for i in wanted]
         self.items = tuple(dict.fromkeys(item for rule in rules for item in primitive.needs(rule)))
-        self.keeps_arrays = any(kind in ("y", "x", "xs") for kind, _ in self.items)
+        self.keeps_arrays = any(kind in ("y", "part", "x", "xs") for kind, _ in self.items)
         self.pulls = () if primitive.joint else tuple((i, self._pull(primitive.rules[i])) for i in wanted)
         self.joint = self._pull(primitive.joint) if primitive.joint else None
         words = "".join(_SAVED[kind].format(at) + ", " for kind, at in self.items)
@@ -242,6 +243,8 @@ class Primitive:
         plain = name.removesuffix("_meta")
         if name == "y":
             return "y", None
+        if self.outputs and name[:1] == "y" and name[1:].isdecimal():
+            return "part", int(name[1:])
         if name in self.keywords:
             return "kw", name
         if self.variadic and plain in self.arrays:
@@ -249,8 +252,8 @@ class Primitive:
         if plain in self.arrays:
             return ("x" if plain == name else "meta"), self.arrays.index(plain)
         raise TypeError(
-            f"primitive {self.name}: a rule asks for {name!r}; it can have y, {', '.join(self.arrays)}, "
-            f"the same with _meta, and the keywords {tuple(self.keywords)}"
+            f"primitive {self.name}: a rule asks for {name!r}; it can have y (of several y0, y1, ...), "
+            f"{', '.join(self.arrays)}, the same with _meta, and the keywords {tuple(self.keywords)}"
         )
 
     def needs(self, rule: Any) -> tuple[tuple[str, Any], ...]:

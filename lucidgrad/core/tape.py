@@ -73,9 +73,12 @@ def check_saved(node: "Node") -> None:
                 continue
             mark = written.get(id(storage(array)))
             if mark is not None and mark.age < node.age:
-                what = {"y": "its output", "kw": f"its {at}", "own": "a value it saved"}.get(
-                    kind
-                ) or f"its input {primitive.arrays[at or 0]}"
+                what = {
+                    "y": "its output",
+                    "part": f"its output {at}",
+                    "kw": f"its {at}",
+                    "own": "a value it saved",
+                }.get(kind) or f"its input {primitive.arrays[at or 0]}"
                 raise RuntimeError(
                     f"backward through {primitive.name}: a value it keeps ({what}, shape {tuple(array.shape)}, "
                     f"dtype {array.dtype}) was modified by an in-place operation (now at version {mark.count}); "

@@ -60,8 +60,12 @@ def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.maximum(x1, x2) + xp.log1p(xp.exp2(-apart)) * _LOG2E
 
 
-# The quotient that was cut off is what x1 has more than y: a quotient of its own may round up to the next integer.
-@primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g, y, x1, x2: -xp.scale(g, xp.round((x1 - y) / x2))))
+def _fmod_second(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
+    """The quotient that was cut off is what x1 has more: a quotient of its own may round up to the next integer."""
+    return -xp.scale(g, xp.round((x1 - xp.fmod(x1, x2)) / x2))
+
+
+@primitive(ELEMENTWISE, vjp=(lambda xp, g: g, _fmod_second))
 def fmod(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Remainder of the division that is rounded towards zero; it has the sign of ``x1``.
 

@@ -78,7 +78,7 @@ def multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
     ELEMENTWISE,
     vjp=(
         lambda xp, g, x2: xp.unscale(g, x2),
-        lambda xp, g, y, x2: -xp.scale(xp.unscale(g, x2), y),
+        lambda xp, g, x1, x2: -xp.scale(xp.unscale(g, x2), x1 / x2),  # y may be overwritten
     ),
     dtype="float",
 )

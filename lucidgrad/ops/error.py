@@ -241,9 +241,12 @@ def _probit(xp: Any, q: Any, tail: Any, quotients: Any = _PROBIT) -> Any:
     return xp.where(centre, inner, outer)
 
 
-@primitive(
-    ELEMENTWISE, vjp=lambda xp, g, y: xp.scale(g, xp.exp(y * y) * _HALF_SQRT_PI), dtype="float", precision="full"
-)
+def _erfinv_vjp(xp: Any, g: Any, x: Any) -> Any:
+    y = xp.erfinv(x)
+    return xp.scale(g, xp.exp(y * y) * _HALF_SQRT_PI)
+
+
+@primitive(ELEMENTWISE, vjp=_erfinv_vjp, dtype="float", precision="full")
 def erfinv(xp: Any, x: Any, /) -> Any:
     """Inverse of `erf`.
 

@@ -25,10 +25,10 @@ def _flat(xp: Any, x: Any, count: int) -> Any:
 
 # -- largest values ------------------------------------------------------------------------------
 def _max_pool_vjp(
-    xp: Any, g: Any, y: Any, x_meta: Any, *, window: Any, stride: Any, padding: Any, dilation: Any
+    xp: Any, g: Any, y1: Any, x_meta: Any, *, window: Any, stride: Any, padding: Any, dilation: Any
 ) -> Any:
     sizes = split(x_meta.shape, len(window))[1]
-    return xp.pool_put(g[0], y[1], sizes=sizes, window=window, stride=stride, padding=padding, dilation=dilation)
+    return xp.pool_put(g[0], y1, sizes=sizes, window=window, stride=stride, padding=padding, dilation=dilation)
 
 
 def _picked(xp: Any, t: Any, i: Any, count: int) -> Any:

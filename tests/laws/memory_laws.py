@@ -110,8 +110,8 @@ def _check_saved(primitive, sample):
         assert "meta" not in kind or not isinstance(value, np.ndarray), f"the meta of {at} is an array"
     allowed = {at for kind, at in items if kind == "x"} | (set(range(len(args))) if ("xs", None) in items else set())
     memory = {id(_storage(args[i].array)) for i in allowed if isinstance(args[i], lg.Tensor)}
-    if ("y", None) in items:
-        memory |= {id(_storage(y.array)) for y in outputs}
+    parts = range(len(outputs)) if ("y", None) in items else [at for kind, at in items if kind == "part"]
+    memory |= {id(_storage(outputs[k].array)) for k in parts}
     watched = {f"input {i}": a.array for i, a in enumerate(args) if isinstance(a, lg.Tensor)}
     watched |= {f"output {k}": y.array for k, y in enumerate(outputs)}
     watched = {k: weakref.ref(_storage(a)) for k, a in watched.items() if id(_storage(a)) not in memory}

@@ -248,6 +248,7 @@ F.gumbel_softmax(one) | F.softmax(x, 1) | F.log_softmax(x, 1) | F.softmin(x, 1) 
 F.threshold(x, -1.0, 0.0) | F.rrelu(x, training=True) | F.hardtanh(x, 0.0, 1.0) | F.softplus(x, threshold=0.0)
 F.gelu(x, approximate='tanh') | F.elu(x, 1.0) | F.scaled_dot_product_attention(heads, heads, heads)
 F.scaled_dot_product_attention(heads, heads, heads, is_causal=True)
+F.scaled_dot_product_attention(heads, heads, heads, attn_mask=heads[0, 0, :, :1])
 F.multi_head_attention_forward(q4, q4, q4, 4, 2, in4, bias12, None, None, False, 0.0, square4, c)
 special.betainc(x, x, x) | special.betaincc(x, x, x) | special.multigammaln(x + 2, 1)
 special.multigammaln(x + 2, 2) | special.polygamma(1, x)
@@ -331,10 +332,10 @@ def name_of(expression: str) -> str:
     return found.group(1) if found else expression
 
 
-def arguments(library: Any, requires_grad: bool = False, where: str = "cpu") -> dict[str, Any]:
-    """Fresh tensors for an expression."""
+def arguments(library: Any, names: list[str], requires_grad: bool = False, where: str = "cpu") -> dict[str, Any]:
+    """Fresh tensors for an expression with these names."""
     make = functools.partial(lg.asarray, device=where) if library is lg else torch.from_numpy
-    made = {name: make(np.array(value)) for name, value in ARGUMENTS.items()}
+    made = {name: make(np.array(ARGUMENTS[name])) for name in names}
     if requires_grad:
         for name, value in made.items():
             if ARGUMENTS[name].dtype.kind in "fc":

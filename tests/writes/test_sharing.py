@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from expressions import ARGUMENTS, arguments, evaluate, expressions, name_of, names_in, torch
+from expressions import arguments, evaluate, expressions, name_of, names_in, torch
 from thoroughness import NIGHTLY
 
 import lucidgrad as lg
@@ -95,7 +95,7 @@ def _peers(expression):
     """Whether any of PyTorch's results shares memory; None where it can't read the expression."""
     if torch is None:
         return None
-    given = arguments(torch)
+    given = arguments(torch, names_in(expression))
     try:
         results = evaluate(torch, expression, given)
     except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):
@@ -106,7 +106,7 @@ def _peers(expression):
 
 def _broken(expression, where="cpu"):
     """What is wrong with the memory of an expression's results, as words."""
-    given, name = arguments(lg, where=where), name_of(expression)
+    given, name = arguments(lg, names_in(expression), where=where), name_of(expression)
     results = evaluate(lg, expression, given)
     shares = any(_shares(y, given[x], where) for y in results for x in names_in(expression))
     views = name in VIEWS or name in MAYBE_ITSELF
@@ -117,8 +117,7 @@ def _broken(expression, where="cpu"):
         yield "shares memory, PyTorch's does not"
     if peers is not None and shares < peers and name not in COPIES:
         yield "is a copy, PyTorch's is not"
-    backend = device.by_array[type(given["x"].array)]
-    if name not in STRETCHED and not all(backend.writable(y.array) for y in results):
+    if name not in STRETCHED and not all(device.by_array[type(y.array)].writable(y.array) for y in results):
         yield "can't be written"
     distinct = list({id(y): y for y in results}.values())
     pairs = [(a, b) for i, a in enumerate(distinct) for b in distinct[:i]]
@@ -130,19 +129,6 @@ def _all_broken(chosen, where="cpu"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {e: words for e in chosen if (words := list(_broken(e, where)))}
-
-
-@pytest.fixture(autouse=True)
-def float64():
-    """PyTorch's arguments and modules have the dtype of ours."""
-    before = lg.get_default_dtype()
-    lg.set_default_dtype(lg.float64)
-    if torch is not None:
-        torch.set_default_dtype(torch.float64)
-    yield
-    lg.set_default_dtype(before)
-    if torch is not None:
-        torch.set_default_dtype(torch.float32)
 
 
 @pytest.mark.parametrize("start", ["lg.", "F.", "nn.", "special.", ""])
@@ -181,11 +167,11 @@ x + w | x - w | x * 1 | lg.stack([x, w]) | x.sum() + w.sum() | x.reshape(12) | x
 def test_gradients_have_memory_of_their_own(create_graph):
     broken = {}
     for expression in LINEAR:
-        given = arguments(lg, requires_grad=True)
+        given = arguments(lg, names_in(expression), requires_grad=True)
         (y,) = evaluate(lg, expression, given)
         seed = lg.ones_like(y.detach())
         y.backward(seed, create_graph=create_graph)
-        others = [seed, y, *(t for name in ARGUMENTS for t in (given[name], given[name].grad) if t is not None)]
+        others = [seed, y, *(t for leaf in given.values() for t in (leaf, leaf.grad) if t is not None)]
         for name in names_in(expression):
             g = given[name].grad
             if g is not None and any(o is not g and np.shares_memory(g.array, o.array) for o in others):
