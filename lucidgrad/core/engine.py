@@ -6,6 +6,7 @@ freed nothing and touched nothing.
 
 import functools
 import operator
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -77,6 +78,10 @@ def _namespace(gs: tuple[Any, ...]) -> Any:
     return max((device.by_array[type(g)] for g in gs if g is not None), key=operator.attrgetter("rank")).xp
 
 
+#: The frames that Python allows a walk inside a walk beside those of the outer one, and all of them together.
+_ROOM, _DEEPEST = 50, 25_000
+
+
 class Walk:
     """One pass. In value mode cotangents are raw arrays; with ``create_graph`` they are tensors.
 
@@ -111,6 +116,9 @@ class Walk:
         for node, _ in seeds if self.uses else ():
             if node in self.uses:
                 self.uses[node] += 1
+        room = _ROOM if walking is not None and sys.getrecursionlimit() < _DEEPEST else 0
+        if room:
+            sys.setrecursionlimit(sys.getrecursionlimit() + room)
         with device.quiet():
             switch(self.create_graph, None)
             state.walking = self
@@ -131,6 +139,8 @@ class Walk:
                 state.walking = walking
                 if walking is not None:
                     walking.nested = True
+                if room:
+                    sys.setrecursionlimit(sys.getrecursionlimit() - room)
                 for finish in self.at_end:
                     finish()
                 for place in self.callers.values():
