@@ -37,6 +37,7 @@ class Call:
     fork: Any = None
     results: Sequence[Any] = ()  # what forward returned
     is_tensor: Sequence[bool] = ()
+    spots: Sequence[int] = ()  # where among them the tensors are
     outs: Sequence[Tensor] = ()  # the tensors of it
     given: Sequence[Tensor] = ()
     returned: Sequence[int | None] = ()  # outputs that are inputs: which
@@ -110,6 +111,7 @@ class Call:
         self.single = not isinstance(result, tuple)
         self.results = [result] if self.single else list(result)
         self.is_tensor = [isinstance(y, Tensor) for y in self.results]
+        self.spots = [k for k, own in enumerate(self.is_tensor) if own]
         self.outs = [y for y in self.results if isinstance(y, Tensor)]
         self.returned = [next((k for k, x in enumerate(self.given) if x is y), None) for y in self.outs]
         for x in ctx._dirty:
@@ -227,16 +229,21 @@ class Call:
             if kind == "x":
                 values.append(xs[at])
             elif kind == "y":  # of several outputs, only the one that is meant
-                values.append(tuple(part if k == number else None for k, part in enumerate(y)))
+                values.append(self._by_spot([part if k == number else None for k, part in enumerate(y)]))
             else:
                 values.append(None if t is None else t.array)
         return tuple(values)
 
+    def _by_spot(self, parts: Sequence[Any]) -> tuple[Any, ...]:
+        """One entry per output, from one per output that is a tensor."""
+        found = iter(parts)
+        return tuple([next(found) if own else None for own in self.is_tensor])
+
     def joint(self, xp: Any, g: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         """The user's backward, on tensors in either mode."""
         graph = state.recording
-        gs = iter([None if part is None else part if isinstance(part, Tensor) else box(part) for part in g])
-        all_gs = [_conj(next(gs)) if is_tensor else None for is_tensor in self.is_tensor]
+        gs = self._by_spot(g) if self.pushing else g
+        all_gs = [None if part is None else _conj(part if isinstance(part, Tensor) else box(part)) for part in gs]
         other = not _wrote(self.function, "backward") and _wrote(self.function, "vjp")
         rule = self.function.vjp if other else self.function.backward
         if rule is self.function.plain.backward:
@@ -335,10 +342,11 @@ class Call:
     ) -> tuple[Tensor | None, ...]:
         """What was saved, with its history; strictly: what has none where it needs one refuses derivatives."""
         given: list[Tensor | None] = []
-        for (kind, _), k, trusted, node, value in zip(
+        for (kind, _), at, trusted, node, value in zip(
             self.items, self.saved_outputs, self.trusted, self.kept_nodes, saved, strict=True
         ):
-            value = value[k] if kind == "y" and value is not None else value
+            k = at or 0
+            value = value[self.spots[k]] if kind == "y" and value is not None else value
             if value is None or isinstance(value, Tensor):
                 given.append(value)
             elif strict and not trusted:
@@ -373,9 +381,9 @@ class Call:
             reasons.append(reason)
         return value
 
-    def _output(self, y: Tensor, k: int | None) -> Tensor:
+    def _output(self, y: Tensor, k: int) -> Tensor:
         fork = None if self.fork is None else self.fork()
-        return y if fork is None else box(y.array, node_of_edge(fork, k or 0))
+        return y if fork is None else box(y.array, node_of_edge(fork, self.spots[k]))
 
     def _is_traced(self, t: Tensor) -> bool:
         """Whether a tensor has the history that its derivatives need: it is constant, or older, or made of inputs."""
@@ -416,9 +424,9 @@ class Call:
         wanted = tuple([i for i, n in enumerate(self.nodes) if n is not None]) if state.recording else ()
         if wanted and outs:
             fork = dispatch.record(self, ys, [t.array for t in self.tensors], self.nodes, wanted, {}, Fork)  # type: ignore[arg-type]
-            fork.metas = tuple(map(meta_of, ys))
-            ends = [Output(fork, k) for k in range(len(ys))]
-            fork.outputs, self.fork = tuple(map(weakref.ref, ends)), weakref.ref(fork)
+            fork.metas = self._by_spot(list(map(meta_of, ys)))
+            ends = [Output(fork, k) for k in self.spots]
+            fork.outputs, self.fork = self._by_spot(list(map(weakref.ref, ends))), weakref.ref(fork)
             self.ctx._fork = self.fork
             for out, made, end in zip(outs, self.outs, ends, strict=True):
                 if out.array.dtype in floats and not self._is_fixed(made):

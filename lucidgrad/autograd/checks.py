@@ -113,7 +113,8 @@ def gradgradcheck(
     Parameters
     ----------
     grad_outputs
-        The seeds, one per output that requires grad; random ones by default.
+        The seeds, one per output that requires grad; random ones by default. Of given ones, those that require grad
+        are checked.
     gen_non_contig_grad_outputs
         Make the random seeds views with gaps in their memory.
 
@@ -129,14 +130,13 @@ def gradgradcheck(
     outputs = [y for y in outputs_of(func(*fresh)) if y.requires_grad]
     if grad_outputs is None:
         draw = random.Random(1)
-        seeds = tuple(random_like(y, draw, gaps=gen_non_contig_grad_outputs) for y in outputs)
+        seeds = tuple(leaf(random_like(y, draw, gaps=gen_non_contig_grad_outputs)) for y in outputs)
     else:
         seeds = as_tuple(grad_outputs)
         if len(seeds) != len(outputs):
             raise ValueError(
                 f"gradgradcheck: given {len(seeds)} grad_outputs for {len(outputs)} outputs that require grad"
             )
-    seeds = tuple(leaf(g) for g in seeds)
     wanted = [i for i, x in enumerate(given) if is_checked(x)]
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:

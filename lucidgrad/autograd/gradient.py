@@ -3,7 +3,7 @@
 import numbers
 import operator
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from lucidgrad.core import batching, device
@@ -267,6 +267,8 @@ class _Level:
 
 
 _TENSORS, _NO_ALIAS = {Tensor}, {None}
+_NUMBERS = ("float", "bfloat", "int", "uint", "complex", "bool")
+_NO_LISTS = (str, bytes, bytearray, memoryview, Set)
 _alias_of, _node_of = operator.attrgetter("_alias"), operator.attrgetter("_node")
 _array_of, _shape_of, _dtype_of = map(operator.attrgetter, ("array", "shape", "dtype"))
 _first, _second = operator.itemgetter(0), operator.itemgetter(1)
@@ -332,10 +334,10 @@ def _roots(
         raise TypeError(f"{seeds_name}: given a dict, expected one seed per output")
     elif isinstance(seeds, (Tensor, numbers.Number)) or _is_array(seeds):
         given = [seeds]
-    elif isinstance(seeds, Iterable) and not isinstance(seeds, str):
+    elif isinstance(seeds, Iterable) and not isinstance(seeds, _NO_LISTS) and not hasattr(seeds, "dtype"):
         given = list(seeds)
     else:
-        raise TypeError(f"{seeds_name}: given {type(seeds).__name__}, expected one seed per output")
+        raise TypeError(f"{seeds_name}: given {_kind(seeds)}, expected one seed per output, in a list")
     if len(given) != len(ends):
         raise GradArgError(
             f"got {len(ends)} tensors and {len(given)} gradients: {seeds_name} must be the same length as {name}"
@@ -381,10 +383,21 @@ def _is_array(value: Any) -> bool:
     return type(value) in device.by_array or any(b.accepts(value) for b in set(device.by_array.values()))
 
 
+def _name_of(dtype: Any) -> str:
+    return getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+
+
+def _kind(value: Any) -> str:
+    """What a seed is that can't be used."""
+    kind, dtype = type(value), getattr(value, "dtype", None)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return name if dtype is None else f"{name} of dtype {dtype}"
+
+
 def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> Tensor:
     if seed is None:
         return _implicit_seed(meta, who, whose, level)
-    if not isinstance(seed, Tensor) and isinstance(seed, numbers.Number):  # NumPy's scalars are numbers, too
+    if not isinstance(seed, Tensor) and isinstance(seed, numbers.Complex):  # NumPy's scalars are numbers, too
         if meta is None:
             raise GradArgError(f"{who}: a number needs an output whose shape is known; pass a Tensor")
         if level:
@@ -400,13 +413,13 @@ def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> 
             raise GradArgError(
                 f"{who} is on {seed.device} and {whose} on {meta.device}; move the seed with .to({str(meta.device)!r})"
             )
-    elif _is_array(seed):
+    elif _is_array(seed) and _name_of(seed.dtype).startswith(_NUMBERS):
         here = "cpu" if meta is None else meta.device
         backend, home = device.backend_named(here), device.by_array.get(type(seed))
         moved = home is not None and home is not backend
         seed = box(backend.receive(seed, home, here, False) if moved else backend.asarray(seed, where=here))
     else:
-        raise TypeError(f"{who}: given {type(seed).__name__}, expected a Tensor, an array, a number or None")
+        raise TypeError(f"{who}: given {_kind(seed)}, expected a Tensor, an array of numbers, a number or None")
     return seed if meta is None else _checked_seed(seed, meta, who, whose, level)
 
 

@@ -6,6 +6,7 @@ freed nothing and touched nothing.
 
 import functools
 import operator
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -77,6 +78,10 @@ def _namespace(gs: tuple[Any, ...]) -> Any:
     return max((device.by_array[type(g)] for g in gs if g is not None), key=operator.attrgetter("rank")).xp
 
 
+#: The frames that Python allows a walk inside a walk beside those of the outer one, and all of them together.
+_ROOM, _DEEPEST = 50, 25_000
+
+
 class Walk:
     """One pass. In value mode cotangents are raw arrays; with ``create_graph`` they are tensors.
 
@@ -111,6 +116,9 @@ class Walk:
         for node, _ in seeds if self.uses else ():
             if node in self.uses:
                 self.uses[node] += 1
+        room = _ROOM if walking is not None and sys.getrecursionlimit() < _DEEPEST else 0
+        if room:
+            sys.setrecursionlimit(sys.getrecursionlimit() + room)
         with device.quiet():
             switch(self.create_graph, None)
             state.walking = self
@@ -131,6 +139,8 @@ class Walk:
                 state.walking = walking
                 if walking is not None:
                     walking.nested = True
+                if room:
+                    sys.setrecursionlimit(sys.getrecursionlimit() - room)
                 for finish in self.at_end:
                     finish()
                 for place in self.callers.values():
@@ -211,9 +221,11 @@ class Walk:
 
     def _step(self, node: Any, g: Any) -> None:
         """One node with all that may be special about it."""
-        g = self._attend(node, g)
+        shown = g = self._attend(node, g)
         if g is None:
             return
+        if type(node) is Fork:
+            shown, g = tuple(g), self._fill(node, g)
         recipe, extras = node.recipe, node.extras
         if last_write.age < node.age:
             check_saved(node)
@@ -229,7 +241,7 @@ class Walk:
             xp = device.by_array[type(g)].xp if type(g) is not tuple else _namespace(g)
         for observer in state.observers:
             observer.before(node, g)
-        self._pull_all(node, xp, g, saved)
+        self._pull_all(node, xp, g, saved, shown)
         if not self.retain_graph and recipe.keeps_arrays:
             node.saved = FREED
 
@@ -257,7 +269,7 @@ class Walk:
             return None
         if extras is not None and extras.pre:
             g = self._prehooked(extras, g)
-        return self._fill(node, g) if type(node) is Fork else g
+        return None if type(node) is Fork and not node.recipe.fills and all(part is None for part in g) else g
 
     def _to_fork(self, node: Output, g: Any) -> None:
         fork = node.fork
@@ -272,11 +284,15 @@ class Walk:
         """Outputs that nothing depends on have zero cotangents."""
         if not fork.recipe.fills:
             return tuple(slots)
-        zeros = device.by_array[type(raw(next(g for g in slots if g is not None)))].zeros
-        filled = [zeros(*meta) if g is None else g for g, meta in zip(slots, fork.metas, strict=True)]
+        first = next((g for g in slots if g is not None), None)
+        home = device.by_array[type(raw(first))] if first is not None else None
+        filled = [
+            (home or device.backend_named(meta.device)).zeros(*meta) if g is None and meta is not None else g
+            for g, meta in zip(slots, fork.metas, strict=True)
+        ]
         return tuple(box(g) if self.create_graph and g is not s else g for g, s in zip(filled, slots, strict=True))
 
-    def _pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...]) -> None:
+    def _pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...], shown: Any = None) -> None:
         """Run the rules of a node with several inputs, a joint rule, or hooks that see all cotangents at once."""
         recipe, needed, fits = node.recipe, self.plan.needed, node.fit
         posts = node.extras is not None and node.extras.post
@@ -302,7 +318,7 @@ class Walk:
         for observer in state.observers:
             observer.after(node, g, cts)
         if posts:
-            cts = self._posthooked(node.extras, cts, g)  # type: ignore[arg-type]
+            cts = self._posthooked(node.extras, cts, shown)  # type: ignore[arg-type]
         for parent, ct, go in zip(inputs, cts, goes, strict=True):
             if go and ct is not None:
                 self.send(parent, ct)
@@ -318,13 +334,18 @@ class Walk:
         if self.accumulate:
             if extras.pre:
                 arrived[leaf] = self._prehooked(extras, arrived[leaf])
-            if extras.accumulated or extras.post:  # these see .grad written
+            if arrived[leaf] is None:
+                del arrived[leaf]
+            elif extras.accumulated or extras.post:  # these see .grad written
                 tensor = leaf.tensor()
                 if tensor is not None:
                     arrived[leaf] = self._conj(arrived[leaf])
                     accumulate(tensor, arrived, leaf, self.create_graph)
                     for hook in list(extras.accumulated.values()):
-                        hook(tensor)
+                        given = hook(tensor)
+                        if given is not None and given is not tensor:
+                            error = RuntimeError if isinstance(given, Box) else TypeError
+                            raise error(f"a post accumulate grad hook returned {type(given).__name__}, expected None")
                     self._posthooked(extras, [], self._conj(arrived[leaf]))
                 del arrived[leaf]
         if here is not None:
@@ -482,4 +503,4 @@ def _boxed(value: str, node: str) -> list[str]:
 
 
 def _outputs(fork: Fork, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(box(value, node_of_edge(fork, k)) for k, value in enumerate(values))
+    return tuple(None if value is None else box(value, node_of_edge(fork, k)) for k, value in enumerate(values))

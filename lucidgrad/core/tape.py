@@ -235,8 +235,8 @@ class Fork(Node):
 
     __slots__ = ("metas", "outputs")
 
-    metas: tuple[Meta, ...]
-    outputs: tuple["weakref.ref[Output]", ...]
+    metas: tuple[Meta | None, ...]  # None: an output that is no tensor
+    outputs: tuple["weakref.ref[Output] | None", ...]
 
     def __getattr__(self, name: str) -> Any:
         """The node of a `Function` has what is on its ``ctx``, as in PyTorch, where they are one."""
@@ -305,5 +305,8 @@ def node_of_edge(node: Any, index: int) -> Any:
         return node
     if not 0 <= index < len(node.outputs):
         raise IndexError(f"{node.name()} has {len(node.outputs)} outputs, given output_nr {index}")
-    found = node.outputs[index]()
+    output = node.outputs[index]
+    if output is None:
+        raise IndexError(f"output {index} of {node.name()} is no tensor, given it as output_nr")
+    found = output()
     return Output(node, index) if found is None else found

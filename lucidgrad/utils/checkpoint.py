@@ -80,6 +80,7 @@ class _Frame:
         self.casting = state.casting
         self.second: AbstractContextManager[Any] = nullcontext()
         self.early_stop = True
+        self.is_over = False  # the first run; `grad` inside of it may need what it has dropped so far
         self.metas: list[Any] = []
         self.values: dict[int, Any] = {}
         self.log: list[str] | None = None  # the operations of the first run, if they are to be told
@@ -131,6 +132,8 @@ class _Frame:
 
         def take(array: Any) -> Any:
             number = len(collected)
+            if number >= len(self.metas) and not self.is_over:
+                return array
             if self.check and (number >= len(self.metas) or meta_of(array) != self.metas[number]):
                 was = self.metas[number] if number < len(self.metas) else "nothing"
                 raise CheckpointError(
@@ -240,7 +243,7 @@ def checkpoint(
     frame.log = [] if debug else None
     with pair[0], new_nodes(frame.drop):
         made = function(*args, **kwargs)
-    frame.ended = next(ages)
+    frame.ended, frame.is_over = next(ages), True
     return made
 
 

@@ -1,0 +1,194 @@
+"""Walks inside walks, checkpoints of functions that differentiate, and seeds of foreign types; here and in PyTorch."""
+
+import datetime
+import decimal
+import fractions
+import sys
+
+import numpy as np
+import pytest
+
+import lucidgrad as lg
+from lucidgrad.utils import checkpoint as lg_checkpoint
+
+
+@pytest.fixture(params=["lucidgrad", "torch"])
+def lib(request):
+    return lg if request.param == "lucidgrad" else pytest.importorskip("torch")
+
+
+# --- depth ------------------------------------------------------------------------------------------------
+
+
+def deep(lib):
+    """A Function whose backward walks again, as often as its argument says."""
+
+    class Deep(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with lib.enable_grad():
+                ctx.x = x.detach().requires_grad_() - 1
+            return ctx.x.detach()
+
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.x >= 0:
+                with lib.enable_grad():
+                    Deep.apply(ctx.x).sum().backward()
+            return g
+
+    return Deep
+
+
+@pytest.mark.parametrize("levels", [1, 200, 600])
+def test_walks_may_nest_deeply(lib, levels):
+    limit = sys.getrecursionlimit()
+    x = lib.tensor(float(levels), requires_grad=True)
+    deep(lib).apply(x).sum().backward()
+    assert x.grad.item() == 1.0
+    assert sys.getrecursionlimit() == limit
+
+
+def test_walks_without_end_are_an_error():
+    class Endless(lg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            with lg.enable_grad():
+                Endless.apply(lg.ones(1, requires_grad=True)).sum().backward()
+            return g
+
+    limit, x = sys.getrecursionlimit(), lg.ones(1, requires_grad=True)
+    with pytest.raises(RecursionError):
+        Endless.apply(x).sum().backward()
+    assert sys.getrecursionlimit() == limit
+    assert x.grad is None
+    assert lg.is_grad_enabled()
+
+
+# --- checkpoints ------------------------------------------------------------------------------------------
+
+
+def twice(lib, w):
+    def f(x):
+        y = x.exp() * x
+        (g,) = lib.autograd.grad(y.sum(), x, create_graph=True)
+        return g * y
+
+    return f
+
+
+def apart(lib, w):
+    def f(x):
+        z = x.detach().requires_grad_()
+        with lib.enable_grad():
+            (g,) = lib.autograd.grad((z.exp() * z).sum(), z)
+        return (x * g).sin()
+
+    return f
+
+
+def kept(lib, w):
+    def f(x):
+        y = x.exp() * x
+        (g,) = lib.autograd.grad(y.sum(), x, retain_graph=True)
+        return (g * y).sin() * x
+
+    return f
+
+
+def closed(lib, w):
+    def f(x):
+        y = (x * w).sin()
+        (g,) = lib.autograd.grad(y.sum(), w, create_graph=True)
+        return (g * g).cos() * y
+
+    return f
+
+
+def freed(lib, w):
+    def f(x):
+        y = (x * w).sin()
+        (g,) = lib.autograd.grad(y.sum(), w)
+        return (x * g).exp()
+
+    return f
+
+
+@pytest.mark.parametrize("interior", [False, True])
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("make", [twice, apart, kept, closed, freed])
+def test_checkpoints_of_functions_that_differentiate(lib, make, early, interior):
+    if lib is lg:
+        ours = lg_checkpoint
+    else:
+        import torch.utils.checkpoint as ours
+    found = []
+    for checkpointed in (False, True):
+        x, w = (lib.tensor(v, requires_grad=True) for v in ([0.3, 0.5], [0.7, 0.2]))
+        m, f = x * 1 if interior else x, make(lib, w)
+        with ours.set_checkpoint_early_stop(early):
+            y = ours.checkpoint(f, m, use_reentrant=False) if checkpointed else f(m)
+            y.sum().backward()
+        found.append([None if t.grad is None else t.grad.tolist() for t in (x, w)])
+    assert found[0] == found[1]
+
+
+# --- seeds ------------------------------------------------------------------------------------------------
+
+
+class Arraylike:
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(2)
+
+
+FOREIGN = {
+    "a string": "ab",
+    "bytes": b"ab",
+    "a set": {1.0},
+    "a function": len,
+    "a class": float,
+    "an object": object(),
+    "something with __array__": Arraylike(),
+    "a Decimal": decimal.Decimal(2),
+    "a date": datetime.date(2020, 1, 1),
+    "a date of NumPy's": np.datetime64("2020-01-01"),
+    "dates": np.array(["2020-01-01"] * 2, dtype="datetime64[D]"),
+    "objects": np.array([1.0, 2.0], dtype=object),
+    "strings": np.array(["a", "b"]),
+    "a memoryview": memoryview(np.ones(2)),
+}
+
+
+@pytest.mark.parametrize("bare", [True, False])
+@pytest.mark.parametrize("what", FOREIGN)
+def test_foreign_seeds_are_refused(what, bare):
+    x, seed = lg.ones(2, requires_grad=True), FOREIGN[what]
+    with pytest.raises(TypeError, match=r"^grad_outputs.*: given .*, expected .*(seed|Tensor)"):
+        lg.autograd.grad(x * 3, x, seed if bare else [seed])
+    with pytest.raises(TypeError, match=r"^grad_tensors.*: given .*, expected .*(seed|Tensor)"):
+        (x * 3).backward(seed if bare else [seed])
+    assert x.grad is None
+
+
+def test_tensors_of_another_library_are_named():
+    torch, x = pytest.importorskip("torch"), lg.ones(2, requires_grad=True)
+    for seed in (torch.ones(2), [torch.ones(2)]):
+        with pytest.raises(TypeError, match=r"given torch.Tensor of dtype torch.float32"):
+            lg.autograd.grad(x * 3, x, seed)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [2, 2.0, True, fractions.Fraction(2), np.float64(2), np.int8(2), np.array([2.0, 2.0]), np.array([2, 2], ">i4")],
+    ids=str,
+)
+def test_numbers_and_arrays_are_seeds(seed):
+    x = lg.ones(2, requires_grad=True)
+    expected = [3.0, 3.0] if seed is True else [6.0, 6.0]
+    assert lg.autograd.grad(x * 3, x, seed)[0].tolist() == expected
+    assert lg.autograd.grad([x * 3], x, iter([seed]))[0].tolist() == expected
+    assert lg.autograd.grad([x * 3], x, {"a": seed}.values())[0].tolist() == expected
