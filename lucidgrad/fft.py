@@ -152,7 +152,7 @@ def _to_real(name: str, x: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> 
 
 
 # -- complex numbers -------------------------------------------------------------------------------
-def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward", dim: int | None = None) -> Tensor:
+def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
     """The Fourier transform over one axis.
 
     Parameters
@@ -178,7 +178,7 @@ def fft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backwa
     return _full("fft", x, n, axis if dim is None else dim, norm, inverse=False)
 
 
-def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward", dim: int | None = None) -> Tensor:
+def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
     """The inverse Fourier transform over one axis; parameters as in `fft`.
 
     Examples
@@ -195,10 +195,10 @@ def ifft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backw
 def fftn(
     x: Any,
     /,
-    *,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
+    *,
     dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The Fourier transform over several axes.
@@ -228,10 +228,10 @@ def fftn(
 def ifftn(
     x: Any,
     /,
-    *,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
+    *,
     dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The inverse Fourier transform over several axes; parameters as in `fftn`.
@@ -248,7 +248,7 @@ def ifftn(
 
 
 # -- real numbers ----------------------------------------------------------------------------------
-def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward", dim: int | None = None) -> Tensor:
+def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
     """The first ``n // 2 + 1`` numbers of the Fourier transform of real ones; parameters as in `fft`.
 
     The others are conjugates of these.
@@ -266,7 +266,7 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backw
 
 
 def irfft(
-    x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward", dim: int | None = None
+    x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None
 ) -> Tensor:
     """The inverse of `rfft`: n real numbers from ``n // 2 + 1`` complex ones.
 
@@ -296,10 +296,10 @@ def irfft(
 def rfftn(
     x: Any,
     /,
-    *,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
+    *,
     dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The Fourier transform of real numbers over several axes, of which the last one is halved as by `rfft`.
@@ -326,10 +326,10 @@ def rfftn(
 def irfftn(
     x: Any,
     /,
-    *,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
+    *,
     dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The inverse of `rfftn`: real numbers from a spectrum of which the last axis has the first half.
@@ -359,7 +359,7 @@ def _need_axis(name: str, axes: Sequence[int]) -> None:
 
 
 # -- spectra of real numbers in the role of time ---------------------------------------------------
-def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward", dim: int | None = None) -> Tensor:
+def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
     """The Fourier transform, n real numbers, of a signal that is its own conjugate in reverse.
 
     Parameters are as in `irfft`, x being the first half of the signal.
@@ -376,7 +376,7 @@ def hfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backw
 
 
 def ihfft(
-    x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward", dim: int | None = None
+    x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None
 ) -> Tensor:
     """The inverse of `hfft`: the first ``n // 2 + 1`` numbers from n real ones; parameters as in `fft`.
 
@@ -436,7 +436,7 @@ def _shifted(name: str, x: Any, axes: Any, sign: int) -> Tensor:
     return roll(x, shift=tuple(sign * (x.shape[a] // 2) for a in axes), axis=axes)
 
 
-def fftshift(x: Any, /, *, axes: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = None) -> Tensor:
+def fftshift(x: Any, /, axes: int | Sequence[int] | None = None, *, dim: int | Sequence[int] | None = None) -> Tensor:
     """Move the frequency zero to the middle of axes (by default of all).
 
     Examples
@@ -451,7 +451,7 @@ def fftshift(x: Any, /, *, axes: int | Sequence[int] | None = None, dim: int | S
     return _shifted("fftshift", x, axes if dim is None else dim, 1)
 
 
-def ifftshift(x: Any, /, *, axes: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = None) -> Tensor:
+def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None, *, dim: int | Sequence[int] | None = None) -> Tensor:
     """Move the frequency zero from the middle of axes (by default of all) to their start: undoes `fftshift`.
 
     Examples

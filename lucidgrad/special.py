@@ -1,7 +1,7 @@
 """Special functions under SciPy's names, all of them differentiable.
 
 SciPy looks for ``special`` in an array's namespace, so that its own functions call these on tensors. Derivatives with
-respect to parameters that have none here (``a`` and ``b`` of the incomplete functions, ``x`` of `zeta`) are refused.
+respect to parameters (``a`` and ``b`` of the incomplete functions, ``x`` of `zeta`) exist to any order.
 """
 
 import math
@@ -21,7 +21,7 @@ from .ops.transcendental import exp, exp2, expm1, log, log1p, logaddexp, pow as 
 
 __all__ = [
     "beta", "betainc", "betaincc", "betaln", "boxcox", "boxcox1p", "cosm1", "digamma", "entr", "erf", "erfc",
-    "erfcinv", "erfcx", "erfinv", "exp10", "exp2", "expit", "expm1", "exprel", "gamma", "gammainc",
+    "erfcinv", "erfcx", "erfinv", "exp10", "exp2", "expit", "expm1", "exprel", "fdtr", "fdtrc", "gamma", "gammainc",
     "gammaincc", "gammaln", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox", "kl_div", "log1p", "log_expit",
     "log_ndtr", "log_softmax", "logaddexp", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri",
     "polygamma", "pseudo_huber", "psi", "rel_entr", "sinc", "softmax", "softplus", "xlog1py", "xlogy", "zeta",
@@ -221,3 +221,32 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     safe = _where(delta < 0, 1.0, delta)
     size = _hypot(_where((safe == 0) & (r == 0), 1.0, safe), r) + safe
     return _where(delta < 0, math.inf, r * (r / size) * safe)
+
+
+# -- distributions -------------------------------------------------------------------------------
+def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
+    """The F distribution up to ``x``, with ``dfn`` and ``dfd`` degrees of freedom.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
+    >>> lg.special.fdtr(2.0, 2.0, x).sum().backward()
+    >>> x.grad.tolist()
+    [0.25, 0.1111]
+    """
+    return betainc(dfn * 0.5, dfd * 0.5, dfn * x / (dfd + dfn * x))
+
+
+def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
+    """The F distribution from ``x`` on, with ``dfn`` and ``dfd`` degrees of freedom.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
+    >>> lg.special.fdtrc(2.0, 2.0, x).sum().backward()
+    >>> x.grad.tolist()
+    [-0.25, -0.1111]
+    """
+    return betainc(dfd * 0.5, dfn * 0.5, dfd / (dfd + dfn * x))

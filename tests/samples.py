@@ -80,10 +80,14 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     **dict.fromkeys(["asin", "acos", "atanh", "erfinv"], (UNIT,)),
     **dict.fromkeys(["logit", "log_odds", "ndtri"], (Domain(low=0.1, high=0.9),)),
     **dict.fromkeys(["gammaln", "psi", "gamma", "psi_derivative", "beta", "betaln", "kl_div"], (POSITIVE,)),
-    **dict.fromkeys(["riemann_zeta", "hurwitz_zeta"], (Domain(low=1.1, high=5.0), POSITIVE)),
+    **dict.fromkeys(
+        ["riemann_zeta", "hurwitz_zeta", "riemann_slope", "zeta_slope"], (Domain(low=1.1, high=5.0), POSITIVE)
+    ),
     "erfcinv": (Domain(low=0.1, high=1.9),),
-    **dict.fromkeys(["gamma_density", "lower_gamma", "upper_gamma"], (POSITIVE,)),
-    **dict.fromkeys(["beta_density", "lower_beta"], (POSITIVE, POSITIVE, Domain(low=0.1, high=0.9))),
+    **dict.fromkeys(["gamma_density", "gamma_slope", "lower_gamma", "upper_gamma"], (POSITIVE,)),
+    **dict.fromkeys(
+        ["beta_density", "beta_slope", "lower_beta", "upper_beta"], (POSITIVE, POSITIVE, Domain(low=0.1, high=0.9))
+    ),
     "log1p": (Domain(low=-0.9, high=2.0),),
     "acosh": (Domain(low=1.1, high=3.0),),
     "entr": (POSITIVE,),
@@ -113,6 +117,8 @@ KEYWORDS: dict[str, list[dict[str, Any]]] = {
     "softplus": [{}, {"beta": 2.0, "threshold": 1.25}],
     "gelu": [{}, {"approximate": "tanh"}],
     "psi_derivative": [{}, {"order": 2}, {"order": 5}],
+    **{name: [{}, {"order": 2}] for name in ("gamma_slope", "riemann_slope", "zeta_slope")},
+    "beta_slope": [{}, {"orders": (0, 1)}, {"orders": (1, 1)}],
     "bessel_quotient": [{}, {"order": 2}],
 }
 
@@ -342,7 +348,9 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "lower_gamma": scipy.special.gammainc,
     "upper_gamma": scipy.special.gammaincc,
     "gamma_density": _gamma_density,
+    **dict.fromkeys(["beta_slope", "gamma_slope", "riemann_slope", "zeta_slope"]),
     "lower_beta": scipy.special.betainc,
+    "upper_beta": scipy.special.betaincc,
     "beta_density": _beta_density,
     "logsumexp": scipy.special.logsumexp,
     "vector_norm": lambda x, *, ord=2, **axes: np.linalg.vector_norm(x, ord=ord, **axes),
@@ -465,8 +473,10 @@ SINGULAR: dict[str, Callable[..., bool]] = {
     "rel_entr": lambda x1, x2: x1 == 0,
     "kl_div": lambda x1, x2: x1 == 0,
     **dict.fromkeys(["lower_gamma", "upper_gamma"], lambda x1, x2: x2 == 0 and x1 < 1),
-    "lower_beta": lambda x1, x2, x3: (x3 == 0 and x1 < 1) or (x3 == 1 and x2 < 1),
+    **dict.fromkeys(["lower_beta", "upper_beta"], lambda x1, x2, x3: (x3 == 0 and x1 < 1) or (x3 == 1 and x2 < 1)),
     "gamma_density": lambda x1, x2: x2 == 0,
+    "gamma_slope": lambda x1, x2: x2 == 0,
+    "beta_slope": lambda x1, x2, x3: x3 in (0, 1),
     "beta_density": lambda x1, x2, x3: x3 in (0, 1),
     "unscale": lambda x1, x2: x2 == 0,
     "pow": lambda x1, x2: x1 < 0 or (x1 == 0 and 0 < x2 < 1),

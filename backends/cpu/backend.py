@@ -14,6 +14,7 @@ from lucidgrad.core.dispatch import bound, complexes, floats, halves, numbers
 from lucidgrad.core.primitive import Primitive, Recipe
 
 from . import kernels, sampling
+from .kernels_elementwise import native
 
 _NAMES = (
     """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128""".split()
@@ -84,8 +85,9 @@ class CPU(Backend):
         return elementwise.copy(array)
 
     def asarray(self, value: Any, dtype: Any = None, where: Any = None, copy: bool | None = None) -> Any:
+        dtype = native(dtype)
         if isinstance(value, np.ndarray):
-            made = np.asarray(value, dtype=dtype, copy=copy)
+            made = np.asarray(value, dtype=native(value.dtype) if dtype is None else dtype, copy=copy)
             return made if type(made) is np.ndarray else made.view(np.ndarray)
         foreign = isinstance(value, _TYPED) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")
         if copy is False and not foreign:
@@ -100,6 +102,16 @@ class CPU(Backend):
             raise TypeError(f"given data that NumPy makes dtype {made.dtype} of, expected numbers or booleans")
         return made
 
+    def from_dlpack(self, value: Any, copy: bool | None) -> Any:
+        try:
+            return super().from_dlpack(value, copy)
+        except (RuntimeError, BufferError) as error:  # NumPy knows no bfloat16
+            try:
+                from . import bfloat16
+            except AttributeError:
+                raise error from None
+            return bfloat16.from_dlpack(value, copy, error)
+
     def format(self, array: Any) -> str:
         return np.array2string(array, separator=", ", prefix="tensor(")
 
@@ -107,7 +119,11 @@ class CPU(Backend):
         return _HERE
 
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
+        dtype = native(dtype)
         return np.full(shape, value, dtype) if shape else np.array(value, dtype)  # a quarter of the price
+
+    def create(self, name: str, where: Any, *args: Any, dtype: Any, **options: Any) -> Any:
+        return super().create(name, where, *args, dtype=native(dtype), **options)
 
     def generator(self, where: Any, seed: int | None = None) -> Any:
         return np.random.default_rng(seed)

@@ -5,6 +5,7 @@ class of their own, of which every operation widens its inputs, runs the usual k
 Loaded when ``lucidgrad.bfloat16`` is first asked for.
 """
 
+import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -26,8 +27,60 @@ bfloat16 = np.dtype(ml_dtypes.bfloat16)
 _WIDE = np.dtype("float32")
 
 
+# -- DLPack, of which NumPy does not know this dtype: it travels as 16 bits with the dtype's code exchanged
+_UNSIGNED, _BRAIN = 1, 4
+#: Where in a managed tensor the dtype stands: code and bits, a byte each.
+_PLACES = {b"dltensor": 20, b"dltensor_versioned": 52}
+
+
+def _dtype_of(capsule: Any) -> Any:
+    """Code and bits of the dtype in a capsule."""
+    for name, place in _PLACES.items():
+        if _is_capsule(capsule, name):
+            return (ctypes.c_uint8 * 2).from_address(_pointer(capsule, name) + place)
+    raise BufferError("from_dlpack: given a capsule that was used already, or that is none")
+
+
+_is_capsule = ctypes.pythonapi.PyCapsule_IsValid
+_is_capsule.argtypes, _is_capsule.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.argtypes, _pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+
+
+class _Bits:
+    """A bfloat16 array of another library, which says that it is one of integers."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __dlpack_device__(self) -> Any:
+        return self._value.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self._value.__dlpack__(**options)
+        dtype = _dtype_of(capsule)
+        if tuple(dtype) != (_BRAIN, 16):
+            raise BufferError(f"from_dlpack: given a dtype with code {dtype[0]} and {dtype[1]} bits")
+        dtype[0] = _UNSIGNED
+        return capsule
+
+
+def from_dlpack(value: Any, copy: bool | None, error: Exception) -> Any:
+    """A bfloat16 array of another library; ``error`` is what NumPy says to it, and to others."""
+    try:
+        bits = np.from_dlpack(_Bits(value), copy=copy)
+    except BufferError:
+        raise error from None
+    return bits.view(bfloat16).view(Brain)
+
+
 class Brain(np.ndarray):
     """An array of bfloat16. Operators widen and round as kernels do; with wider arrays the result is wide."""
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self.view(np.ndarray).view(np.uint16).__dlpack__(**options)
+        _dtype_of(capsule)[0] = _BRAIN
+        return capsule
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         if out is not None:  # in place: the target's dtype is kept

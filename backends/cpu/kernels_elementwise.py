@@ -21,7 +21,13 @@ _BITS = {np.dtype(f).str: np.dtype(i) for f, i in (("f4", "i4"), ("f8", "i8"))}
 
 
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
-    return x.astype(dtype, copy=copy)
+    return x.astype(native(dtype), copy=copy)
+
+
+def native(dtype: Any) -> Any:
+    """A dtype in the machine's order of bytes: compiled code reads no other."""
+    dtype = np.dtype(dtype) if type(dtype) is str else dtype
+    return dtype if getattr(dtype, "isnative", True) else dtype.newbyteorder("=")
 
 
 def where(condition: Any, x1: Any, x2: Any) -> Any:

@@ -303,8 +303,11 @@ def unwrap(primitive: Primitive, value: Any) -> tuple[Any, Any]:
     if isinstance(value, Box):
         return value.array, node_of(value)
     value = number(value)
-    if value is None or type(value) in SCALARS or type(value) in device.by_array:
+    if value is None or type(value) in SCALARS:
         return value, None
+    home = device.by_array.get(type(value))
+    if home is not None:  # a raw array, which may be in another order of bytes
+        return value if home.rank else home.asarray(value), None
     for backend in set(device.by_array.values()):
         if backend.accepts(value):
             return backend.asarray(value), None

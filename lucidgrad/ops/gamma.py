@@ -13,10 +13,12 @@ other libraries; the zeros of gammaln at 1 and 2 and that of psi at 1.46 keep al
 
 import math
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
+from .jets import bell, leibniz, psis
 from .polynomials import polynomial, ratio
 from .transcendental import filled
 
@@ -306,7 +308,7 @@ def _zeta_sum(xp: Any, s: Any, q: Any) -> Any:
     return total
 
 
-@primitive(ELEMENTWISE, vjp=(None, _zeta_vjp), dtype="float")
+@primitive(ELEMENTWISE, vjp=(lambda xp, g, x1, x2: xp.scale(g, xp.zeta_slope(x1, x2)), _zeta_vjp), dtype="float")
 def hurwitz_zeta(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The sum of ``(x2 + k) ** -x1`` over all k; where ``x1`` is an integer, ``x2`` may be negative."""
     x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
@@ -326,8 +328,6 @@ def hurwitz_zeta(xp: Any, x1: Any, x2: Any, /) -> Any:
 def zeta(x: Any, q: Any = None) -> Any:
     """Hurwitz's zeta function, the sum of ``(q + k) ** -x``; Riemann's if ``q`` is not given.
 
-    It has a derivative with respect to ``q`` only: an ``x`` that requires grad is an error.
-
     Examples
     --------
     >>> import lucidgrad as lg
@@ -337,11 +337,10 @@ def zeta(x: Any, q: Any = None) -> Any:
     >>> q.grad.tolist()
     [-2.4041, -0.4041]
     """
-    constant("zeta", x=x)
     return riemann_zeta(x) if q is None else hurwitz_zeta(x, q)
 
 
-@primitive(ELEMENTWISE, dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.riemann_slope(x)), dtype="float")
 def riemann_zeta(xp: Any, x: Any, /) -> Any:
     """Riemann's zeta function of real numbers."""
     below = x < -1e-3
@@ -355,18 +354,87 @@ def riemann_zeta(xp: Any, x: Any, /) -> Any:
     return xp.where(below, xp.where(x == -math.inf, math.nan, reflected), y)
 
 
-def constant(name: str, **arguments: Any) -> None:
-    """Refuse arguments for which a function has no derivative."""
-    for key, value in arguments.items():
-        if getattr(value, "requires_grad", False):
-            raise RuntimeError(
-                f"{name}: argument {key} requires grad, but there is no derivative with respect to it; "
-                f"give {key}.detach() to treat it as a constant"
-            )
+# -- derivatives of zeta functions with respect to the exponent ------------------------------------
+def _zeta_sum_derivative(xp: Any, s: Any, q: Any, order: int) -> Any:
+    """The derivative of the sum of ``(q + k) ** -s`` for positive ``q``."""
+    end = q + 10
+    log_end = xp.log(end)
+    power = xp.pow(end, -s)
+    s = xp.minimum(s, 1000.0)  # of higher orders the first terms are all there is
+
+    def derivative(parts: Sequence[Any]) -> Any:
+        """Of ``end ** -s`` times what has these derivatives."""
+        return sum(math.comb(order, k) * (-log_end) ** (order - k) * part for k, part in enumerate(parts))
+
+    total = [0.5 * (k == 0) + (-1) ** k * math.factorial(k) * end / (s - 1) ** (k + 1) for k in range(order + 1)]
+    rising = [s, 1.0 + 0 * s, *[0 * s] * order][: order + 1]
+    scale = 1 / end
+    for k, b in enumerate(BERNOULLI):
+        total = [part + r * scale * (b / math.factorial(2 * k + 2)) for part, r in zip(total, rising, strict=True)]
+        for shift in (2 * k + 1, 2 * k + 2):
+            rising = [r * (s + shift) + (j * rising[j - 1] if j else 0) for j, r in enumerate(rising)]
+        scale = scale / (end * end)
+    found = derivative(total) * power
+    for k in range(9, -1, -1):
+        found = found + (-xp.log(q + k)) ** order * xp.pow(q + k, -s)
+    return found
+
+
+def _zeta_slope_shift(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
+    """From ``-s * zeta(s + 1, q)``, the derivative with respect to q."""
+    less = xp.hurwitz_zeta(x1 + 1, x2) if order == 1 else xp.zeta_slope(x1 + 1, x2, order=order - 1)
+    return -xp.scale(g, x1 * xp.zeta_slope(x1 + 1, x2, order=order) + order * less)
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(lambda xp, g, x1, x2, *, order: xp.scale(g, xp.zeta_slope(x1, x2, order=order + 1)), _zeta_slope_shift),
+    dtype="float",
+)
+def zeta_slope(xp: Any, x1: Any, x2: Any, /, order: int = 1) -> Any:
+    """The derivative of an order, at least one, of Hurwitz's zeta function with respect to ``x1``."""
+    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    inside = (x1 > 1) & (x1 < math.inf) & (x2 > 0) & (x2 < math.inf)
+    y = _zeta_sum_derivative(xp, xp.where(inside, x1, 2), xp.where(inside, x2, 1), order)
+    return xp.where(inside, y, xp.where((x1 == math.inf) & (x2 > 1), 0, math.nan))
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=lambda xp, g, x, *, order: xp.scale(g, xp.riemann_slope(x, order=order + 1)),
+    dtype="float",
+)
+def riemann_slope(xp: Any, x: Any, /, order: int = 1) -> Any:
+    """The derivative of an order, at least one, of Riemann's zeta function."""
+    below = x < -1e-3
+    s = xp.where(below, 1 - xp.maximum(x, -400.0), xp.where((x == 1) | (x == math.inf), 2, x))
+    at = xp.ones_like(s)
+    zetas = [_zeta_sum_derivative(xp, s, at, k) for k in range(order + 1)]
+    turn = xp.where(below, x * 0.25, 0)
+    turn = (turn - xp.floor(turn)) * (2 * math.pi)
+    sines, half = (xp.sin(turn), xp.cos(turn)), math.pi / 2
+    t = xp.where(below, s, 1)
+    slopes = psis(xp, t, order)
+    power = 2 * xp.exp(xp.gammaln(t) - t * math.log(2 * math.pi))
+
+    def powers(i: int, j: int) -> Any:
+        return bell(lambda i, _: math.log(2 * math.pi) - slopes[0] if i == 1 else (-1) ** i * slopes[i - 1], i, j)
+
+    def others(i: int, _: int) -> Any:
+        return leibniz(
+            i,
+            0,
+            lambda k, _: sines[k % 2] * (1 if k % 4 < 2 else -1) * half**k,
+            lambda k, _: (-1) ** k * zetas[k],
+        )
+
+    y = xp.where(below, power * leibniz(order, 0, powers, others), zetas[order])
+    y = xp.where(x == 1, -math.inf if order % 2 else math.inf, xp.where(x == math.inf, 0, y))
+    return xp.where((x != x) | (x == -math.inf), math.nan, y)
 
 
 # -- beta functions --------------------------------------------------------------------------------
-def _rise(xp: Any, a: Any, b: Any) -> Any:
+def rise(xp: Any, a: Any, b: Any) -> Any:
     """``psi(a + b) - psi(a)`` of positive numbers: every term has the factor b, so that nothing cancels."""
     small, steps = a < 10, 0.0
     for k in range(10):
@@ -387,7 +455,7 @@ def _betaln_slope(xp: Any, a: Any, b: Any) -> Any:
     a, b = filled(xp, a, b), filled(xp, b, a)
     plain = (a > 0) & (b > 0) & (a < math.inf) & (b < math.inf)
     one = xp.where(plain, 1, a)
-    return xp.where(plain, -_rise(xp, xp.where(plain, a, 1), xp.where(plain, b, 1)), xp.psi(one) - xp.psi(one + b))
+    return xp.where(plain, -rise(xp, xp.where(plain, a, 1), xp.where(plain, b, 1)), xp.psi(one) - xp.psi(one + b))
 
 
 @primitive(

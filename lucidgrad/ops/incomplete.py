@@ -1,4 +1,4 @@
-"""Incomplete gamma and beta functions, with derivatives with respect to the limit of integration.
+"""Incomplete gamma and beta functions, and their derivatives of any order with respect to the parameters.
 
 Gamma: a power series below the parameter and a continued fraction above it, both of a fixed number of terms, and for
 the upper function with small parameters and limits a power series of its own; for parameters from 20 near the limit
@@ -8,19 +8,51 @@ parameters from 500 a quadrature. Largest relative errors found in float64:
 
     gammainc, gammaincc   1e-14 near the parameter (from 20 to 1e6), 1e-13 far out in the tails
     betainc               1e-14 near the mean, 5e-14 in the tails, 1e-12 for parameters from 1e6 to 1e8
+
+Derivatives with respect to parameters: a power series for small limits, else a quadrature of the density's derivative
+from the limit to that end of the interval towards which it keeps its sign, in the logarithm of the limit (beta: of its
+odds), so that nothing cancels. First ones are 5e-14 off at most, of parameters up to 1e3; later ones have zeros, near
+which they lose digits.
 """
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
-from .gamma import constant, gammaln_after_one, log_stirling
+from .gamma import gammaln_after_one, log_stirling, rise
+from .jets import bell, leibniz, psis, share
 from .polynomials import polynomial
 from .transcendental import filled
 
 __all__ = ["betainc", "betaincc", "gammainc", "gammaincc"]
+
+
+@functools.cache
+def legendre(n: int) -> list[tuple[float, float]]:
+    """Nodes on [0, 1] and weights of Gauss's quadrature of n points."""
+    made = []
+    for i in range(n):
+        t = math.cos(math.pi * (i + 0.75) / (n + 0.5))
+        for _ in range(6):  # Newton's method
+            p, q = 1.0, t
+            for k in range(2, n + 1):
+                p, q = q, ((2 * k - 1) * t * q - (k - 1) * p) / k
+            slope = n * (t * q - p) / (t * t - 1)
+            t -= q / slope
+        made.append((0.5 - 0.5 * t, 1 / ((1 - t * t) * slope * slope)))
+    return made
+
+
+def _reach(slope: Any, curvature: Any) -> Any:
+    """Where ``slope * w + curvature * w ** 2`` is at the end."""
+    return 2 * _END / (slope + (slope * slope + 4 * _END * curvature) ** 0.5)
+
+
+#: The exponent at which an integrand counts as gone.
+_END = 40.0
 
 
 def _log1p_rest(xp: Any, u: Any) -> Any:
@@ -147,20 +179,34 @@ def gamma_density(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.where((x1 >= 0) & (x1 < math.inf) & (x2 >= 0) & (x1 + x2 > 0), y, math.nan)
 
 
-@primitive(ELEMENTWISE, vjp=(None, lambda xp, g, x1, x2: xp.scale(g, xp.gamma_density(x1, x2))), dtype="float")
+@primitive(
+    ELEMENTWISE,
+    vjp=(
+        lambda xp, g, x1, x2: xp.scale(g, xp.gamma_slope(x1, x2)),
+        lambda xp, g, x1, x2: xp.scale(g, xp.gamma_density(x1, x2)),
+    ),
+    dtype="float",
+)
 def lower_gamma(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Regularised lower incomplete gamma function; its derivative at zero is infinite for parameters below one."""
     return _gamma_functions(xp, x1, x2, False)
 
 
-@primitive(ELEMENTWISE, vjp=(None, lambda xp, g, x1, x2: -xp.scale(g, xp.gamma_density(x1, x2))), dtype="float")
+@primitive(
+    ELEMENTWISE,
+    vjp=(
+        lambda xp, g, x1, x2: -xp.scale(g, xp.gamma_slope(x1, x2)),
+        lambda xp, g, x1, x2: -xp.scale(g, xp.gamma_density(x1, x2)),
+    ),
+    dtype="float",
+)
 def upper_gamma(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Regularised upper incomplete gamma function; its derivative at zero is infinite for parameters below one."""
     return _gamma_functions(xp, x1, x2, True)
 
 
 def gammainc(a: Any, x: Any) -> Any:
-    """Regularised lower incomplete gamma function; an ``a`` that requires grad is an error.
+    """Regularised lower incomplete gamma function.
 
     Examples
     --------
@@ -171,12 +217,11 @@ def gammainc(a: Any, x: Any) -> Any:
     >>> x.grad.tolist()
     [0.3679, 0.1353]
     """
-    constant("gammainc", a=a)
     return lower_gamma(a, x)
 
 
 def gammaincc(a: Any, x: Any) -> Any:
-    """Regularised upper incomplete gamma function; an ``a`` that requires grad is an error.
+    """Regularised upper incomplete gamma function.
 
     Examples
     --------
@@ -187,29 +232,82 @@ def gammaincc(a: Any, x: Any) -> Any:
     >>> x.grad.tolist()
     [-0.3679, -0.1353]
     """
-    constant("gammaincc", a=a)
     return upper_gamma(a, x)
 
 
+# -- their derivatives with respect to the parameter -----------------------------------------------
+def _gamma_logs(xp: Any, a: Any, order: int) -> tuple[Any, Callable[[Any], Any]]:
+    """``psi(a)``, and the function of ``log(t)`` that is the density's derivative over the density."""
+    slopes = psis(xp, a, order)
+
+    def factor(log_t: Any) -> Any:
+        return bell(lambda i, j: log_t - slopes[0] if i == 1 else -slopes[i - 1], order, 0)
+
+    return slopes[0], factor
+
+
+def _gamma_series(xp: Any, a: Any, x: Any, order: int) -> Any:
+    """``x**a / gamma(a + 1)`` times a power series."""
+    slopes, log_x = psis(xp, a + 1, order), xp.log(x)
+    first = xp.exp(a * log_x - xp.gammaln(a + 1))
+
+    def series(k: int, _: int) -> Any:
+        total, power = (1.0 if k == 0 else 0.0) + 0 * x, 1.0
+        for n in range(1, 21):
+            power = power * (x / -n)
+            total = total + power * share(a, n, k)
+        return total
+
+    def powers(i: int, j: int) -> Any:
+        return bell(lambda i, j: log_x - slopes[0] if i == 1 else -slopes[i - 1], i, j)
+
+    return first * leibniz(order, 0, powers, series)
+
+
+def _gamma_integral(xp: Any, a: Any, x: Any, order: int) -> Any:
+    """The density's derivative, integrated from x to an end, in ``w``, by which the logarithm of the limit moves."""
+    psi, factor = _gamma_logs(xp, a, order)
+    log_x = xp.log(x)
+    lower = log_x < psi
+    sign = xp.where(lower, 0 * x - 1, 0 * x + 1)
+    apart = xp.abs(x - a)
+    short = _reach(apart, x * (1 / 3))  # which is far enough where it is less than one
+    below = xp.where(short <= 1, short, (x + _END) / a)
+    above = _reach(apart, x * 0.5)
+    above = xp.minimum(above, xp.log1p((_END + a * above) / x))
+    length = xp.where(lower, below, above)
+    total = 0 * x
+    for node, weight in legendre(40):
+        w = sign * length * node
+        total = total + xp.exp(a * w - x * xp.expm1(w)) * factor(log_x + w) * weight
+    return -sign * _gamma_power(xp, a, x) * a * length * total
+
+
+def _gamma_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
+    _, factor = _gamma_logs(xp, x1, order)
+    return xp.scale(g, xp.gamma_density(x1, x2) * factor(xp.log(x2)))
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(
+        lambda xp, g, x1, x2, *, order: xp.scale(g, xp.gamma_slope(x1, x2, order=order + 1)),
+        _gamma_slope_limit,
+    ),
+    dtype="float",
+)
+def gamma_slope(xp: Any, x1: Any, x2: Any, /, order: int = 1) -> Any:
+    """The derivative of an order, at least one, of the lower incomplete gamma function with respect to ``x1``."""
+    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    inside = (x1 >= 0) & (x2 > 0) & (x1 < math.inf) & (x2 < math.inf)
+    a, x = xp.where(inside, xp.maximum(x1, 1e-30), 1), xp.where(inside, x2, 1)
+    small = x <= 1.1
+    series = _gamma_series(xp, xp.where(small, a, 1), xp.where(small, x, 1), order)
+    y = xp.where(small, series, _gamma_integral(xp, xp.where(small, 2, a), xp.where(small, 2, x), order))
+    return xp.where((x1 >= 0) & (x2 >= 0), xp.where(inside, y, 0), math.nan)
+
+
 # -- incomplete beta function ----------------------------------------------------------------------
-def _legendre(n: int) -> list[tuple[float, float]]:
-    """Nodes on [0, 1] and weights of Gauss's quadrature of n points."""
-    made = []
-    for i in range(n):
-        t = math.cos(math.pi * (i + 0.75) / (n + 0.5))
-        for _ in range(6):  # Newton's method
-            p, q = 1.0, t
-            for k in range(2, n + 1):
-                p, q = q, ((2 * k - 1) * t * q - (k - 1) * p) / k
-            slope = n * (t * q - p) / (t * t - 1)
-            t -= q / slope
-        made.append((0.5 - 0.5 * t, 1 / ((1 - t * t) * slope * slope)))
-    return made
-
-
-legendre = functools.cache(_legendre)
-
-
 def _beta_power(xp: Any, a: Any, b: Any, x: Any, rest: Any) -> Any:
     """``x**a * rest**b / beta(a, b)``, where ``rest = 1 - x``."""
     large = (a >= 8) & (b >= 8)
@@ -264,31 +362,60 @@ def _all_filled(xp: Any, *xs: Any) -> tuple[Any, ...]:
     return tuple(filled(xp, x, like) for x in xs)
 
 
-def _beta_slope(xp: Any, g: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    return xp.scale(g, xp.beta_density(x1, x2, x3))
-
-
-@primitive(ELEMENTWISE, vjp=(None, None, _beta_slope), dtype="float")
-def lower_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
-    """Regularised incomplete beta function; derivatives at 0 and 1 are infinite for parameters below one."""
+def _beta_functions(xp: Any, x1: Any, x2: Any, x3: Any, upper: bool) -> Any:
     x1, x2, x3 = _all_filled(xp, x1, x2, x3)
     inside = _beta_edges(x1, x2, x3)
     a, b, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1), xp.where(inside, x3, 0.5)
     low = x * (a + b + 2) <= a + 1
     least = _beta_lower(xp, xp.where(low, a, b), xp.where(low, b, a), xp.where(low, x, 1 - x), xp.where(low, 1 - x, x))
-    y = xp.where(low, least, 1 - least)
-    full = (x3 == 1) | (x1 == 0) | (x2 == math.inf)
+    y = xp.where(low, 1 - least, least) if upper else xp.where(low, least, 1 - least)
+    full = (x3 == 1) | (x1 == 0) | (x2 == math.inf)  # all of the integral is below the limit
     empty = (x3 == 0) | (x2 == 0) | (x1 == math.inf)
-    y = xp.where(full, 1, xp.where(empty, 0, y))
+    all_, nothing = float(not upper), float(upper)
+    y = xp.where(full, all_, xp.where(empty, nothing, y))
     both = (x3 > 0) & (x3 < 1) & full & empty
-    y = xp.where(x3 == 0, 0, xp.where(x3 == 1, 1, y))
+    y = xp.where(x3 == 0, nothing, xp.where(x3 == 1, all_, y))
     degenerate = both | ((x1 == 0) & (x2 == 0)) | ((x1 == math.inf) & (x2 == math.inf))
     return xp.where((x1 >= 0) & (x2 >= 0) & (x3 >= 0) & (x3 <= 1) & ~degenerate, y, math.nan)
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(
+        lambda xp, g, x1, x2, x3: xp.scale(g, xp.beta_slope(x1, x2, x3, orders=(1, 0))),
+        lambda xp, g, x1, x2, x3: xp.scale(g, xp.beta_slope(x1, x2, x3, orders=(0, 1))),
+        lambda xp, g, x1, x2, x3: xp.scale(g, xp.beta_density(x1, x2, x3)),
+    ),
+    dtype="float",
+)
+def lower_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
+    """Regularised incomplete beta function; derivatives at 0 and 1 are infinite for parameters below one."""
+    return _beta_functions(xp, x1, x2, x3, False)
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(
+        lambda xp, g, x1, x2, x3: -xp.scale(g, xp.beta_slope(x1, x2, x3, orders=(1, 0))),
+        lambda xp, g, x1, x2, x3: -xp.scale(g, xp.beta_slope(x1, x2, x3, orders=(0, 1))),
+        lambda xp, g, x1, x2, x3: -xp.scale(g, xp.beta_density(x1, x2, x3)),
+    ),
+    dtype="float",
+)
+def upper_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
+    """The complement of `lower_beta`, with all digits where it is small."""
+    return _beta_functions(xp, x1, x2, x3, True)
 
 
 def _beta_density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any, x3: Any) -> Any:
     a, b, x = (filled(xp, v, g) for v in (x1, x2, x3))
     return _beta_density_part(xp, g, y, a, b, x) - _beta_density_part(xp, g, y, b, a, 1 - x)
+
+
+def _log_slope(xp: Any, g: Any, a: Any, b: Any, log_t: Any) -> Any:
+    """The derivative of the density's logarithm with respect to ``a``."""
+    a, b = filled(xp, a, g), filled(xp, b, g)
+    return log_t - (xp.psi(a) - xp.psi(a + b))
 
 
 def _beta_density_part(xp: Any, g: Any, y: Any, a: Any, b: Any, x: Any) -> Any:
@@ -299,7 +426,15 @@ def _beta_density_part(xp: Any, g: Any, y: Any, a: Any, b: Any, x: Any) -> Any:
     return xp.where(more, xp.scale(g, less), xp.unscale(xp.scale(xp.scale(g, y), a - 1), xp.where(end, 1, x)))
 
 
-@primitive(ELEMENTWISE, vjp=(None, None, _beta_density_limit), dtype="float")
+@primitive(
+    ELEMENTWISE,
+    vjp=(
+        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x1, x2, xp.log(x3))),
+        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x2, x1, xp.log1p(-x3))),
+        _beta_density_limit,
+    ),
+    dtype="float",
+)
 def beta_density(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
     """The derivative of `betainc`, ``x3**(x1 - 1) * (1 - x3)**(x2 - 1) / beta(x1, x2)``, with poles."""
     x1, x2, x3 = _all_filled(xp, x1, x2, x3)
@@ -314,7 +449,7 @@ def beta_density(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """Regularised incomplete beta function; ``a`` or ``b`` that require grad are an error.
+    """Regularised incomplete beta function.
 
     Examples
     --------
@@ -325,12 +460,11 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     >>> x.grad.tolist()
     [0.5, 1.0]
     """
-    constant("betainc", a=a, b=b)
     return lower_beta(a, b, x)
 
 
 def betaincc(a: Any, b: Any, x: Any) -> Any:
-    """Complement of `betainc`; ``a`` or ``b`` that require grad are an error.
+    """Complement of `betainc`.
 
     Examples
     --------
@@ -341,5 +475,102 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
     >>> x.grad.tolist()
     [-0.5, -1.0]
     """
-    constant("betaincc", a=a, b=b)
-    return lower_beta(b, a, 1 - x)
+    return upper_beta(a, b, x)
+
+
+# -- its derivatives with respect to the parameters ------------------------------------------------
+def _beta_logs(xp: Any, a: Any, b: Any, m: int, n: int) -> Callable[..., Any]:
+    """The function of ``log(t)`` and ``log(1 - t)`` that is the density's derivative over the density."""
+    first, second, both = psis(xp, a, m), psis(xp, b, n), psis(xp, a + b, m + n)
+    to_a, to_b = (rise(xp, a, b) if m else 0), (rise(xp, b, a) if n else 0)
+
+    def factor(log_t: Any, log_rest: Any) -> Any:
+        def logs(i: int, j: int) -> Any:
+            if i + j == 1:
+                return log_t + to_a if i else log_rest + to_b
+            return both[i + j - 1] - (first[i - 1] if j == 0 else second[j - 1] if i == 0 else 0)
+
+        return bell(logs, m, n)
+
+    return factor
+
+
+def _beta_series(xp: Any, p: Any, q: Any, z: Any, m: int, n: int) -> Any:
+    """``z**p / (p * beta(p, q))`` times a power series, for limits up to a half that are small beside ``1 / q``."""
+    log_rest = xp.log1p(-z)
+    first = _beta_power(xp, p, q, z, 1 - z) * xp.exp(-q * log_rest) / p
+    ones, seconds, both, log_z = psis(xp, p + 1, m), psis(xp, q, n), psis(xp, p + q, m + n), xp.log(z)
+
+    def logs(i: int, j: int) -> Any:
+        if i + j == 1:
+            return log_z + (both[0] - ones[0]) if i else rise(xp, q, p)
+        return both[i + j - 1] - (ones[i - 1] if j == 0 else seconds[j - 1] if i == 0 else 0)
+
+    sums = {(i, j): (1.0 if i == j == 0 else 0.0) + 0 * z for i in range(m + 1) for j in range(n + 1)}
+    terms = [1.0 + 0 * z] + [0 * z] * n  # derivatives of the coefficient with respect to q
+    for k in range(1, 56):
+        terms = [(terms[j] * (k - q) - (j * terms[j - 1] if j else 0)) * (z / k) for j in range(n + 1)]
+        for i, j in sums:
+            sums[i, j] = sums[i, j] + terms[j] * share(p, k, i)
+    return first * leibniz(m, n, lambda i, j: bell(logs, i, j), lambda i, j: sums[i, j])
+
+
+def _beta_integral(xp: Any, p: Any, q: Any, z: Any, rest: Any, m: int, n: int) -> Any:
+    """The density's derivative, integrated from z down, in ``w``, by which the logarithm of the odds moves."""
+    factor, s = _beta_logs(xp, p, q, m, n), p + q
+    low = z < 0.5
+    log_z, log_rest = xp.log(z), xp.log(rest)
+    short = _reach(p * rest - q * z, s * z * rest * (1 / 3))
+    long = (_END - s * log_rest) / p
+    for _ in range(2):
+        long = xp.minimum(long, xp.log1p(xp.expm1((_END + q * long) / s) / rest))
+    length = xp.where(short <= 1, short, long)
+    total = 0 * z
+    for node, weight in legendre(40):
+        w = length * node
+        down = xp.log1p(z * xp.expm1(-w))
+        up = xp.log1p(rest * xp.expm1(w))  # the same and w more
+        exponent = xp.where(low, -p * w - s * down, q * w - s * up)
+        total = total + xp.exp(exponent) * factor(log_z - xp.where(low, w + down, up), log_rest - down) * weight
+    return _beta_power(xp, p, q, z, rest) * length * total
+
+
+def _beta_slope_inside(xp: Any, a: Any, b: Any, x: Any, m: int, n: int) -> Any:
+    rest = 1 - x
+    below = (x <= 0.5) & (b * x <= 1.1)
+    above = (rest <= 0.5) & (a * rest <= 1.1) & ~below
+    series = below | above
+    # Both orders and both parameters change places with the ends
+    root = xp.exp(-rise(xp, a, b)) if m else -xp.expm1(-rise(xp, b, a))
+    lower = xp.where(series, below, x < root)
+    p, q, z, r = (xp.where(lower, one, other) for one, other in ((a, b), (b, a), (x, rest), (rest, x)))
+    made = []
+    for one, other in ((m, n), (n, m)):
+        power = _beta_series(xp, *(xp.where(series, v, c) for v, c in ((p, 1), (q, 1), (z, 0.25))), one, other)
+        values = (xp.where(series, c, v) for v, c in ((p, 3), (q, 3), (z, 0.5), (r, 0.5)))
+        made.append(xp.where(series, power, _beta_integral(xp, *values, one, other)))
+    return xp.where(lower, made[0], -made[1])
+
+
+def _beta_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, x3: Any, *, orders: tuple[int, int]) -> Any:
+    factor = _beta_logs(xp, x1, x2, *orders)
+    return xp.scale(g, xp.beta_density(x1, x2, x3) * factor(xp.log(x3), xp.log1p(-x3)))
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(
+        lambda xp, g, x1, x2, x3, *, orders: xp.scale(g, xp.beta_slope(x1, x2, x3, orders=(orders[0] + 1, orders[1]))),
+        lambda xp, g, x1, x2, x3, *, orders: xp.scale(g, xp.beta_slope(x1, x2, x3, orders=(orders[0], orders[1] + 1))),
+        _beta_slope_limit,
+    ),
+    dtype="float",
+)
+def beta_slope(xp: Any, x1: Any, x2: Any, x3: Any, /, orders: tuple[int, int] = (1, 0)) -> Any:
+    """The derivative of orders, not both zero, of the incomplete beta function with respect to ``x1`` and ``x2``."""
+    x1, x2, x3 = _all_filled(xp, x1, x2, x3)
+    inside = (x1 > 0) & (x2 > 0) & (x3 > 0) & (x3 < 1) & (x1 < math.inf) & (x2 < math.inf)
+    a, b, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1), xp.where(inside, x3, 0.5)
+    y = _beta_slope_inside(xp, a, b, x, *orders)
+    end = (x1 > 0) & (x2 > 0) & ((x3 == 0) | (x3 == 1))
+    return xp.where(inside, y, xp.where(end, 0, math.nan))

@@ -285,7 +285,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
 
 
 @apart
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Any:
     """Each element repeated: as often as one number says, or as numbers for each place along the axis say.
 
     Examples

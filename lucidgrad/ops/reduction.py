@@ -86,7 +86,7 @@ def _sum_vjp(xp: Any, g: Any, x_meta: Any, *, axis: Any, keepdims: bool) -> Any:
 
 
 @primitive(LINEAR, vjp=_sum_vjp, batch=batch_axes, precision="full")
-def sum(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(xp: Any, x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """Sum along axes. Booleans and small integers add up as int64.
 
     Examples
@@ -109,7 +109,7 @@ def _mean_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, keepdims: bool) -
 
 
 @primitive(LINEAR, vjp=_mean_vjp, jvp=_mean_jvp, batch=batch_axes, dtype="float", precision="full", single=True)
-def mean(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Arithmetic mean along axes; NaN where there is nothing to average.
 
     Examples
@@ -134,7 +134,7 @@ def _var_vjp(xp: Any, g: Any, x: Any, *, axis: Any, correction: float, keepdims:
 
 
 @primitive(REDUCTION, vjp=_var_vjp, jvp=of_pull("var_pull"), batch=batch_axes, dtype="float", precision="full")
-def var(xp: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def var(xp: Any, x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Variance along axes: squared distances from the mean, divided by ``n - correction``.
 
     Examples
@@ -168,7 +168,7 @@ def _over(xp: Any, g: Any, y: Any) -> Any:
 
 
 @primitive(REDUCTION, vjp=_std_vjp, jvp=of_pull("std_pull"), batch=batch_axes, dtype="float", precision="full")
-def std(xp: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def std(xp: Any, x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Standard deviation along axes: the root of `var`. Its gradient is 0 where all values are equal.
 
     Examples
@@ -207,7 +207,7 @@ def _prod_vjp(xp: Any, g: Any, x: Any, *, axis: Any, dtype: Any, keepdims: bool)
 
 
 @primitive(REDUCTION, vjp=_prod_vjp, jvp=by_gradient("prod"), batch=batch_axes, precision="full")
-def prod(xp: Any, x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(xp: Any, x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """Product along axes. Its derivatives divide by nothing and are right where elements are zero.
 
     Examples
@@ -247,7 +247,7 @@ def _extreme_vjp(xp: Any, g: Any, y: Any, x: Any, *, axis: Any, keepdims: bool) 
 
 
 @primitive(REDUCTION, vjp=_extreme_vjp, jvp=of_pull("extreme_pull"), batch=batch_axes, single=False)
-def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Largest value along axes. Elements that tie for it share the gradient evenly.
 
     Examples
@@ -262,7 +262,7 @@ def max(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @primitive(REDUCTION, vjp=_extreme_vjp, jvp=of_pull("extreme_pull"), batch=batch_axes, single=False)
-def min(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Smallest value along axes. Elements that tie for it share the gradient evenly.
 
     Examples
@@ -335,7 +335,7 @@ def _direction(xp: Any, x: Any) -> Any:
 
 
 @primitive(REDUCTION, vjp=_norm_vjp, jvp=by_gradient("vector_norm"), batch=batch_axes, dtype="float", precision="full")
-def vector_norm(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
+def vector_norm(xp: Any, x: Any, /, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
     """Vector norm along axes: ``sum(abs(x)**ord)**(1/ord)``, the largest or smallest size for ``ord=±inf``.
 
     ``ord=0`` counts the elements that are not zero. The gradient is 0 where the norm is 0; elements that
@@ -364,7 +364,7 @@ def vector_norm(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False,
 
 # -- without derivatives -------------------------------------------------------------------------
 @primitive(REDUCTION, batch=batch_axes)
-def all(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def all(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Whether all elements along axes are true (not zero).
 
     Examples
@@ -377,7 +377,7 @@ def all(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @primitive(REDUCTION, batch=batch_axes)
-def any(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def any(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Whether any element along axes is true (not zero).
 
     Examples
@@ -390,7 +390,7 @@ def any(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @primitive(REDUCTION, batch=_batch_arg)
-def argmax(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(xp: Any, x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """Position of the largest value along an axis, or in the flattened array; of ties the first.
 
     Examples
@@ -403,7 +403,7 @@ def argmax(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = Fals
 
 
 @primitive(REDUCTION, batch=_batch_arg)
-def argmin(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(xp: Any, x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """Position of the smallest value along an axis, or in the flattened array; of ties the first.
 
     Examples
@@ -416,7 +416,7 @@ def argmin(xp: Any, x: Any, /, *, axis: int | None = None, keepdims: bool = Fals
 
 
 @primitive(REDUCTION, batch=batch_axes)
-def count_nonzero(xp: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """How many elements along axes are not zero.
 
     Examples

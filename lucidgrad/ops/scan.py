@@ -354,7 +354,7 @@ def cummin(x: Any, /, axis: int) -> ValuesAndIndices:
 # -- the inverse of a running sum ----------------------------------------------------------------
 @torch_spelled
 @apart
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Differences of neighbours along an axis, n times over, after joining ``prepend`` and ``append`` on.
 
     Examples

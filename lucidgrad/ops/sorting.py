@@ -36,7 +36,7 @@ def argsort(xp: Any, x: Any, /, axis: int = -1, descending: bool = False, stable
 
 
 @torch_spelled
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Any:
     """An array sorted along an axis. Ties keep their order; NaN counts as the largest value.
 
     Examples

@@ -250,7 +250,9 @@ def test_names_and_signatures_are_the_standards():
     for name, expected in SIGNATURES.items():
         first, *rest = inspect.signature(getattr(lg.fft, name)).parameters.values()
         assert first.kind is first.POSITIONAL_ONLY
-        assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in rest)
+        assert all(
+            p.kind is not p.POSITIONAL_ONLY and p.default is not p.empty for p in rest
+        )  # NumPy's are not, either
         assert (first.name, *(p.name for p in rest if p.name != "dim")) == expected
 
 

@@ -214,21 +214,6 @@ def test_derivatives_of_three_orders(name, at, reference):
     np.testing.assert_allclose(orders(getattr(special, name), at, 3), exact, rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda a: special.zeta(a, 1.0), "x"),
-        (lambda a: special.gammainc(a, 1.0), "a"),
-        (lambda a: special.gammaincc(a, 1.0), "a"),
-        (lambda a: special.betainc(a, 1.0, 0.5), "a"),
-        (lambda a: special.betaincc(1.0, a, 0.5), "b"),
-    ],
-)
-def test_parameters_without_a_derivative_are_refused(call, argument):
-    with pytest.raises(RuntimeError, match=f"argument {argument} requires grad"):
-        call(tensor([2.0], requires_grad=True))
-
-
 def test_an_untaken_branch_gives_nothing():
     x = tensor([0.0, 2.0], requires_grad=True)
     with np.errstate(all="ignore"):
