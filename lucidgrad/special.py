@@ -7,6 +7,8 @@ respect to parameters that have none here (``a`` and ``b`` of the incomplete fun
 import math
 from typing import Any
 
+from lucidgrad.refusals import guard as _guard
+
 from .creation import full_like as _full_like
 from .ops import fused as _fused, reduction as _reduction
 from .ops.bessel import i0, i0e, i1, i1e
@@ -221,3 +223,6 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     safe = _where(delta < 0, 1.0, delta)
     size = _hypot(_where((safe == 0) & (r == 0), 1.0, safe), r) + safe
     return _where(delta < 0, math.inf, r * (r / size) * safe)
+
+
+_guard(__name__, __all__)

@@ -6,6 +6,7 @@ The objects themselves come from the CPU back end (`define`): the core names no 
 from typing import Any
 
 _defined: dict[str, Any] = {}
+_objects: set[Any] = set()
 _default = {"real": "float32"}
 
 _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
@@ -14,6 +15,7 @@ _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 def define(**dtypes: Any) -> None:
     """Name the canonical dtype objects."""
     _defined.update(dtypes)
+    _objects.update(dtypes.values())
 
 
 def named(name: str) -> Any:
@@ -24,6 +26,13 @@ def named(name: str) -> Any:
 def known() -> dict[str, Any]:
     """All canonical dtypes by name."""
     return dict(_defined)
+
+
+def checked(name: str, dtype: Any) -> Any:
+    """The dtype if it is one of those that tensors have; NumPy has others."""
+    if dtype not in _objects and dtype not in _defined.values():  # such as "float32", which equals its dtype
+        raise TypeError(f"{name}: given dtype {dtype!r}, expected one of {', '.join(_defined)}")
+    return dtype
 
 
 def get_default_dtype() -> Any:
@@ -55,7 +64,7 @@ def set_default_dtype(dtype: Any) -> None:
     >>> lg.set_default_dtype(lg.float32)
     """
     for name in _COMPLEX_OF:
-        if _defined[name] == dtype:
+        if dtype is not None and _defined[name] == dtype:  # NumPy's float64 equals None
             _default["real"] = name
             return
     raise TypeError(f"set_default_dtype: given {dtype!r}, expected float32 or float64")

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.extents import check_shape
 from lucidgrad.ops.pooling import max_pool
 from lucidgrad.tensor import Tensor
 
@@ -33,6 +34,7 @@ def _counts(name: str, x: Any, axes: int, output_size: Any) -> tuple[tuple[int, 
             f"{name}: given an input of shape {tuple(x.shape)} and output_size={output_size!r}, expected sizes above "
             f"0 and numbers of windows not below 0"
         )
+    check_shape(name, counts)
     return sizes, counts
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.extents import check_shape
 from lucidgrad.tensor import Tensor
 
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -122,6 +123,7 @@ def _sizes(
         factors = (None,) * axes if recompute else tuple(float(f) for f in parts)
     if min(out) < 1 or min(sizes) < 1:
         raise RuntimeError(f"interpolate: sizes {sizes} become {out}, expected sizes above 0")
+    check_shape("interpolate", out)
     return out, factors
 
 
