@@ -12,7 +12,7 @@ from .backends import cpu as _cpu  # makes the back ends known
 from .core.device import Device as device, get_default_device, set_default_device
 from .core.dtype import get_default_dtype, named as _named, set_default_dtype
 from .core.engine import tape_namespace as _tape_namespace
-from .core.errors import DeviceError, GradArgError
+from .core.errors import DeviceError, GradArgError, OutOfMemoryError
 from .core.modes import (
     enable_grad,
     inference_mode,
@@ -325,6 +325,7 @@ from .random import (
     set_rng_state,
     uniform,
 )
+from .refusals import guard as _guard
 
 bool, int8, int16, int32, int64 = map(_named, ("bool", "int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64 = map(_named, ("uint8", "uint16", "uint32", "uint64"))
@@ -391,3 +392,6 @@ __all__ = [name for name in dir() if not name.startswith("_")] + [
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+_guard(__name__, __all__)

@@ -10,11 +10,13 @@ from enum import Enum
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.core import device as devices
 from lucidgrad.core.device import Device
 from lucidgrad.core.dtype import named
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import set_casting, state
 from lucidgrad.core.precision import in_precision, rounded_once
+from lucidgrad.refusals import guard as _guard
 
 __all__ = [
     "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "in_precision", "is_autocast_enabled",
@@ -101,6 +103,10 @@ class autocast:
         if not isinstance(device_type, (str, Device)):
             raise ValueError(f"autocast: device_type is a {type(device_type).__name__}, expected a name such as 'cuda'")
         self.device = Device(device_type).type
+        if self.device not in devices.known():
+            raise RuntimeError(
+                f"autocast: given device_type={self.device!r}, expected one of {', '.join(devices.known())}"
+            )
         self.enabled, self.cache_enabled = enabled, cache_enabled
         self.dtype = None if not enabled and dtype is None else _chosen(self.device, dtype)
         if enabled and str(self.dtype) not in _HALVES:
@@ -488,3 +494,6 @@ class GradScaler:
             with lg.no_grad():
                 self._scale.fill_(scale)
                 self._growth_tracker.fill_(tracker)
+
+
+_guard(__name__, __all__)

@@ -9,6 +9,7 @@ from .core.dispatch import UNSET
 from .core.primitive import Primitive
 from .ops import arithmetic, arrangement, diagonals, indexing, joining, linalg, movement, scattering, shape
 from .ops.indexing import index
+from .refusals import guard_methods
 
 
 def _written_back(op: Any) -> Callable[..., Any]:
@@ -208,3 +209,9 @@ def _assign(x: Any, value: Any) -> Any:
         )
     inplace.assign(x, step, {"key": ...}, value)
     return x
+
+
+#: Methods that do no more than call a primitive, which refuses by itself what it can't do.
+_QUICK = """reshape view permute transpose swapaxes t unsqueeze expand contiguous zero_""".split()
+
+guard_methods(Arranging, _QUICK)

@@ -34,7 +34,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         made = leave("tensor", data, box(_backend(made.array).copy(made.array)))
     else:
         made = box(_raw(data, dtype, device, copy=True))
-    return made.requires_grad_() if requires_grad else made
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
 def asarray(
@@ -73,7 +73,7 @@ def asarray(
         made = _stacked(obj, common, next(_tensors(obj)).device).to(device=device)
     else:
         made = box(_raw(obj, dtype, device, copy))
-    return made.requires_grad_() if requires_grad else made
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
 def _tensors(obj: Any) -> Iterator[Tensor]:
@@ -173,9 +173,9 @@ def _shape(size: tuple[Any, ...], name: str) -> tuple[int, ...]:
 
 def _filled(name: str, size: tuple[Any, ...], value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     where = devices.located(device)
-    dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    dtype = dtypes.get_default_dtype() if dtype is None else dtypes.checked(name, dtype)
     made: Tensor = box(devices.backend_named(where).full(_shape(size, name), value, dtype, where))
-    return made.requires_grad_() if requires_grad else made
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
 def zeros(shape: Any, *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -229,7 +229,7 @@ def _like(x: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> T
     if isinstance(x.array, Layer) and x.device == device:
         array = filled(x.array, value, lambda shape, v: _filled("like", (shape,), v, dtype, device, False).array)
         made: Tensor = box(array if array.dtype in floats else without_tangents(array))
-        return made.requires_grad_() if requires_grad else made
+        return made if requires_grad is False else made.requires_grad_(requires_grad)
     return _filled("like", (x.shape,), value, dtype, device, requires_grad)
 
 
@@ -324,5 +324,6 @@ def eye(
 
 def _made(name: str, device: Any, requires_grad: bool, *args: Any, dtype: Any, **options: Any) -> Tensor:
     where = devices.located(device)
+    dtype = dtypes.checked(name, dtype)
     made: Tensor = box(devices.backend_named(where).create(name, where, *args, dtype=dtype, **options))
-    return made.requires_grad_() if requires_grad else made
+    return made if requires_grad is False else made.requires_grad_(requires_grad)

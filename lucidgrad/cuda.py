@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from lucidgrad.refusals import guard as _guard
+
 from . import random
 from .backends.cuda import driver
 from .core import device as _devices
@@ -350,3 +352,6 @@ def get_rng_state(device: Any = None) -> Any:
 def set_rng_state(state: Any, device: Any = None) -> None:
     """Go on from a state that `get_rng_state` gave."""
     random.default_generator(Device("cuda", _number(device))).set_state(state)
+
+
+_guard(__name__, __all__)

@@ -1,6 +1,12 @@
 """Sizes: of tensors, and of windows that slide over axes, which rules and kernels both ask."""
 
+import operator
 from typing import Any
+
+from .core.errors import OutOfMemoryError
+
+#: So many elements no tensor has; what is made one by one is refused from here on, before a loop begins.
+TOO_MANY = 2**36
 
 Sizes = tuple[int, ...]
 
@@ -20,6 +26,23 @@ class Size(int):
 
     def __call__(self, dim: int | None = None) -> Any:  # noqa: D102
         return self._shape if dim is None else self._shape[dim]
+
+
+def check_shape(name: str, shape: Sizes) -> None:
+    """Raise if a result would have more elements than any memory holds."""
+    if Size(shape) >= TOO_MANY or any(n >= TOO_MANY for n in shape):
+        raise OutOfMemoryError(f"{name}: a result of shape {tuple(shape)} was asked for, which no memory holds")
+
+
+def check_count(name: str, argument: str, value: Any, least: int = 0, most: int = TOO_MANY) -> int:
+    """A whole number of things that are made one by one."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: given {argument} of type {type(value).__name__}, expected a whole number") from None
+    if not least <= count <= most:
+        raise ValueError(f"{name}: given {argument}={count}, expected a number from {least} to {most}")
+    return count
 
 
 def out_sizes(
@@ -43,6 +66,7 @@ def out_sizes(
         if ceil_mode and room % s and places * s < n + p:  # a last window that starts inside
             places += 1
         made.append(places)
+    check_shape(name, tuple(made))
     return tuple(made)
 
 

@@ -9,6 +9,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from lucidgrad.refusals import guard as _guard
+
 from .core import dtype as dtypes
 from .core.dispatch import box, complexes, floats, unwrap
 from .creation import arange
@@ -464,3 +466,6 @@ def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None, *, dim: int | 
     ([0.0, 1.0, -1.0], [0.0, 1.0, 0.0])
     """
     return _shifted("ifftshift", x, axes if dim is None else dim, -1)
+
+
+_guard(__name__, __all__)

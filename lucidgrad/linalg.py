@@ -7,6 +7,8 @@ the error is NumPy's ``LinAlgError`` (a ValueError) on the CPU and names the fun
 
 from typing import Any, NamedTuple
 
+from lucidgrad.refusals import guard as _guard
+
 from .core import dtype as _dtypes
 from .core.batching import Batched as _Batched
 from .core.precision import rounded_once as _rounded_once
@@ -367,3 +369,6 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     if a.shape[0] <= a.shape[1] or (type(rank.array) is not _Batched and rank.item() < a.shape[1]):
         residuals = _indexing.index(residuals, key=slice(0, 0))
     return LstsqResult(y, residuals, rank, svdvals(a))
+
+
+_guard(__name__, __all__)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .core import dtype as dtypes, inplace
-from .core.dispatch import UNSET, complexes, floats
+from .core.dispatch import SCALARS, UNSET, complexes, floats
 from .core.engine import tape_namespace as xp
 from .ops import (
     activation,
@@ -24,6 +24,7 @@ from .ops import (
     taking,
 )
 from .ops.scan import ValuesAndIndices
+from .refusals import guard_methods
 
 
 def _in_place(op: Any) -> Callable[..., Any]:
@@ -406,7 +407,10 @@ class Methods:
 
 
 def _times(alpha: Any, other: Any) -> Any:
-    return other if type(alpha) is int and alpha == 1 else alpha * other
+    if type(alpha) is int and alpha == 1:
+        return other
+    numbers = isinstance(alpha, SCALARS) and isinstance(other, SCALARS)
+    return alpha * other if numbers else elementwise.multiply(alpha, other)
 
 
 def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
@@ -422,3 +426,10 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
     if keepdim:
         return ValuesAndIndices(values, where)
     return ValuesAndIndices(shape.squeeze(values, dim), shape.squeeze(where, dim))
+
+
+#: Methods that do no more than call a primitive, which refuses by itself what it can't do.
+_QUICK = """add sub subtract sum prod mean all any amax amin logsumexp argmax argmin cumsum cumprod float double half long
+    int bool is_floating_point is_complex numel dim element_size lgamma digamma i0 where clamp clip lerp""".split()
+
+guard_methods(Methods, {*_QUICK, *(name for name in vars(Methods) if name[-1] == "_")})

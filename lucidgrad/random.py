@@ -5,6 +5,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from lucidgrad.refusals import guard as _guard
+
 from .core import device as devices, dtype as dtypes
 from .core.batching import enter_level, leave_level
 from .core.device import Device
@@ -161,7 +163,7 @@ def _draw(
         made = _draw_in_maps(lambda extra: box(backend.draw(source.source, how, (*extra, *shape), dtype, *args)), how)
     else:
         made = box(backend.draw(source.source, how, shape, dtype, *args))
-    return made.requires_grad_() if requires_grad else made
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
 def _draw_in_maps(draw: Callable[[tuple[int, ...]], Tensor], how: str) -> Tensor:
@@ -318,3 +320,6 @@ def rand_like(x: Tensor, **options: Any) -> Tensor:
 def randn_like(x: Tensor, **options: Any) -> Tensor:
     """`randn` with the shape, dtype and device of x."""
     return randn(*x.shape, **{"dtype": x.dtype, "device": x.device, **options})
+
+
+_guard(__name__, __all__)

@@ -7,6 +7,8 @@ respect to parameters (``a`` and ``b`` of the incomplete functions, ``x`` of `ze
 import math
 from typing import Any
 
+from lucidgrad.refusals import guard as _guard
+
 from .creation import full_like as _full_like
 from .ops import fused as _fused, reduction as _reduction
 from .ops.bessel import i0, i0e, i1, i1e
@@ -250,3 +252,6 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
     [-0.25, -0.1111]
     """
     return betainc(dfd * 0.5, dfn * 0.5, dfd / (dfd + dfn * x))
+
+
+_guard(__name__, __all__)

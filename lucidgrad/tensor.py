@@ -24,6 +24,7 @@ from .ops.indexing import getitem, index
 from .ops.joining import unstack
 from .ops.movement import transfer
 from .ops.scattering import write_at
+from .refusals import guard_methods, refuse_method
 
 
 class Tensor(Box, Operators, Methods, Arranging):
@@ -105,6 +106,8 @@ class Tensor(Box, Operators, Methods, Arranging):
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Ask for gradients with respect to this leaf, or stop asking."""
+        if type(requires_grad) is not bool and str(getattr(requires_grad, "dtype", "")) != "bool":
+            raise TypeError(f"requires_grad: given a {type(requires_grad).__name__}, expected a bool")
         node = self._node if self._alias is None else node_of(self)
         if node is None:
             if not requires_grad:
@@ -414,20 +417,24 @@ class Tensor(Box, Operators, Methods, Arranging):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         step: Primitive = index.primitive  # type: ignore[attr-defined]
-        raw = _raw_key(key, self.array)
-        if Batched in map(type, raw) if type(raw) is tuple else type(raw) is Batched:
-            write_at(self, raw, value)
-            return
-        sizes = tuple(getattr(value, "shape", ()))
-        if sizes[:1] == (1,) or len(sizes) > self.ndim:  # as PyTorch: leading axes of length one may be too many
-            part = step.find_kernel(type(self.array))(self.array, key=raw)
-            while len(value.shape) > len(part.shape):
-                if value.shape[0] != 1:
-                    raise ValueError(
-                        f"__setitem__: given a value of shape {sizes}, expected one that fits {tuple(part.shape)}"
-                    )
-                value = value[0]
-        inplace.assign(self, step, {"key": raw}, value)
+        try:
+            raw = _raw_key(key, self.array)
+            if Batched in map(type, raw) if type(raw) is tuple else type(raw) is Batched:
+                write_at(self, raw, value)
+                return
+            sizes = tuple(getattr(value, "shape", ()))
+            if sizes[:1] == (1,) or len(sizes) > self.ndim:  # as PyTorch: leading axes of length one may be too many
+                part = step.find_kernel(type(self.array))(self.array, key=raw)
+                while len(value.shape) > len(part.shape):
+                    if value.shape[0] != 1:
+                        raise ValueError(
+                            f"__setitem__: given a value of shape {sizes}, expected one that fits {tuple(part.shape)}"
+                        )
+                    value = value[0]
+            inplace.assign(self, step, {"key": raw}, value)
+        except Exception as error:
+            refuse_method(error, self, self.__setitem__, (key, value), {})
+            raise
 
     # -- showing and keeping
     def __repr__(self) -> str:
@@ -500,7 +507,8 @@ def _rebuild(values: Any, where: str, requires_grad: bool, role: type | None = N
     made: Tensor = box(device.backend_named(where).from_numpy(values, where))
     if role is not None:
         made._role = role
-    return made.requires_grad_() if requires_grad else made
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
+guard_methods(Tensor, {*vars(Tensor)} - {"record_stream"})
 dispatch.bind(Tensor=Tensor)

@@ -140,7 +140,7 @@ def _checked(name: str, function: Callable[..., Any], square: bool = True) -> Ca
             )
         try:
             return function(x, *more, **keywords)
-        except (ValueError, TypeError) as error:  # a LinAlgError is a ValueError
+        except np.linalg.LinAlgError as error:
             raise type(error)(f"{name}: {error}") from None
 
     return kernel

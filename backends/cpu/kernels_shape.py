@@ -1,7 +1,7 @@
 """NumPy kernels for shapes, joining and indexing; methods of the array are quicker than functions."""
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.exceptions import AxisError
@@ -13,19 +13,9 @@ from .compiled import puts
 from .kernels_halves import HALF
 
 
-def _refuse(name: str, error: Exception, **given: Any) -> NoReturn:
-    """Raise NumPy's error with the function's name before it."""
-    words = "".join(f", {k}={v}" for k, v in given.items())
-    kind = AxisError if isinstance(error, AxisError) else type(error)
-    raise kind(f"{name}{words and ': given ' + words[2:]}: {error}") from None
-
-
 # -- shapes --------------------------------------------------------------------------------------
 def reshape(x: Any, shape: Any, copy: bool | None = None) -> Any:
-    try:
-        return x.reshape(shape) if copy is None else np.reshape(x, shape, copy=copy)
-    except (ValueError, TypeError) as error:
-        _refuse("reshape", error)
+    return x.reshape(shape) if copy is None else np.reshape(x, shape, copy=copy)
 
 
 _VIEW = ("multi_index", "zerosize_ok")
@@ -49,24 +39,15 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
         return x[None]
     if axis == -1:
         return x[..., None]
-    try:
-        return np.expand_dims(x, axis if type(axis) is int else tuple(axis))
-    except (ValueError, TypeError) as error:
-        _refuse("expand_dims", error)
+    return np.expand_dims(x, axis if type(axis) is int else tuple(axis))
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
-    try:
-        return x.squeeze(tuple(axis) if type(axis) is list else axis)
-    except (ValueError, TypeError) as error:
-        _refuse("squeeze", error, shape=x.shape, axis=axis)
+    return x.squeeze(tuple(axis) if type(axis) is list else axis)
 
 
 def permute_dims(x: Any, axes: Any) -> Any:
-    try:
-        return x.transpose(tuple(axes))
-    except (ValueError, TypeError) as error:
-        _refuse("permute_dims", error)
+    return x.transpose(tuple(axes))
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
@@ -75,10 +56,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
         order = list(range(rank))
         order.insert(destination % rank, order.pop(source))
         return x.transpose(order)
-    try:
-        return np.moveaxis(x, source, destination)
-    except (ValueError, TypeError) as error:
-        _refuse("moveaxis", error)
+    return np.moveaxis(x, source, destination)
 
 
 def matrix_transpose(x: Any) -> Any:
@@ -90,10 +68,7 @@ def matrix_transpose(x: Any) -> Any:
 def flip(x: Any, axis: Any = None) -> Any:
     if type(axis) is int and -x.ndim <= axis < x.ndim:
         return x[(slice(None),) * (axis % x.ndim) + (slice(None, None, -1),)]
-    try:
-        return np.flip(np.asarray(x), tuple(axis) if type(axis) is list else axis)
-    except (ValueError, TypeError) as error:
-        _refuse("flip", error)
+    return np.flip(np.asarray(x), tuple(axis) if type(axis) is list else axis)
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
@@ -101,10 +76,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
         lead = (slice(None),) * (axis % x.ndim)
         cut = -shift % x.shape[axis]
         return np.concatenate((x[(*lead, slice(cut, None))], x[(*lead, slice(None, cut))]), axis)
-    try:
-        return np.roll(x, shift, axis)
-    except (ValueError, TypeError) as error:
-        _refuse("roll", error)
+    return np.roll(x, shift, axis)
 
 
 def tril(x: Any, k: int = 0) -> Any:
@@ -120,10 +92,7 @@ def triu(x: Any, k: int = 0) -> Any:
 
 
 def diagonal(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
-    try:
-        y = x.diagonal(offset, axis1, axis2)
-    except (ValueError, TypeError) as error:
-        _refuse("diagonal", error)
+    y = x.diagonal(offset, axis1, axis2)
     if x.flags.writeable:  # NumPy's views of diagonals are read-only by default
         y.flags.writeable = True
     return y
@@ -137,10 +106,7 @@ def diagonal_put(g: Any, offset: int, axis1: int, axis2: int, shape: Any) -> Any
 
 # -- joining -------------------------------------------------------------------------------------
 def concat(*xs: Any, axis: int | None = 0) -> Any:
-    try:
-        return np.concatenate(xs, axis)
-    except (ValueError, TypeError) as error:
-        _refuse("concat", error)
+    return np.concatenate(xs, axis)
 
 
 def stack(*xs: Any, axis: int = 0) -> Any:
@@ -205,10 +171,7 @@ def put_add(g: Any, key: Any, shape: Any) -> Any:
 def take(x: Any, i: Any, axis: int | None = None) -> Any:
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: given an array of dimension {x.ndim} and no axis, expected one or dimension 1")
-    try:
-        return x.take(i, axis)
-    except (ValueError, TypeError, IndexError) as error:
-        _refuse("take", error)
+    return x.take(i, axis)
 
 
 def take_put(g: Any, i: Any, axis: int, size: int) -> Any:
@@ -280,13 +243,10 @@ def _in_bounds(name: str, i: Any, size: int) -> Any:
 def take_along_axis(x: Any, i: Any, axis: int = -1) -> Any:
     _check_ranks("take_along_axis", x, i, axis)
     axis %= x.ndim
-    try:
-        if i.size > _FEW and x.shape[:axis] == i.shape[:axis] and x.shape[axis + 1 :] == i.shape[axis + 1 :]:
-            return x.reshape(-1).take(_flat_along("take_along_axis", i, axis, x.shape[axis]))
-        shared = _shared(x, i, axis)
-        return _rows_along(x, i, axis, shared) if shared else np.take_along_axis(x, i, axis)
-    except (ValueError, TypeError, IndexError) as error:
-        _refuse("take_along_axis", error, shapes=(x.shape, i.shape))
+    if i.size > _FEW and x.shape[:axis] == i.shape[:axis] and x.shape[axis + 1 :] == i.shape[axis + 1 :]:
+        return x.reshape(-1).take(_flat_along("take_along_axis", i, axis, x.shape[axis]))
+    shared = _shared(x, i, axis)
+    return _rows_along(x, i, axis, shared) if shared else np.take_along_axis(x, i, axis)
 
 
 def _shared(x: Any, i: Any, axis: int) -> list[int]:
@@ -342,20 +302,14 @@ def put_along_axis_add(g: Any, i: Any, axis: int, size: int) -> Any:
     _check_ranks("put_along_axis_add", g, i, axis)
     axis %= g.ndim
     shared = _shared(g, i, axis)
-    try:
-        shape = g.shape if g.shape == i.shape else np.broadcast_shapes(g.shape, i.shape)
-    except ValueError as error:
-        _refuse("put_along_axis_add", error)
+    shape = g.shape if g.shape == i.shape else np.broadcast_shapes(g.shape, i.shape)
     if g.shape != shape:
         g = np.broadcast_to(g, shape)
     if not shared and g.size <= _FEW:
         y = np.zeros((*shape[:axis], size, *shape[axis + 1 :]), g.dtype)
         key: list[Any] = list(np.ix_(*map(np.arange, shape)))
         key[axis] = i
-        try:
-            np.add.at(y, tuple(key), g)
-        except IndexError as error:
-            _refuse("put_along_axis_add", error)
+        np.add.at(y, tuple(key), g)
         return y
     if not shared and i.shape == shape:
         wide = (*shape[:axis], size, *shape[axis + 1 :])
@@ -379,7 +333,7 @@ def last_put(i: Any, axis: int, size: int) -> Any:
     try:
         np.put_along_axis(y, i, np.broadcast_to(order, i.shape), axis)
     except IndexError as error:
-        _refuse("scatter", error)
+        raise IndexError(f"scatter: {error}") from None
     return y
 
 

@@ -11,6 +11,7 @@ from lucidgrad.core.modes import (
     no_grad,
     set_grad_enabled,
 )
+from lucidgrad.refusals import guard as _guard
 
 from . import graph
 from .gradient import backward, grad
@@ -73,3 +74,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+_guard(__name__, __all__)

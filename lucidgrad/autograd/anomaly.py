@@ -8,6 +8,7 @@ from lucidgrad.core import device
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import new_nodes, plain_nodes, state
+from lucidgrad.refusals import guard as _guard
 
 __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
 
@@ -171,3 +172,6 @@ class set_detect_anomaly(detect_anomaly):
 def is_anomaly_enabled() -> bool:
     """Whether anomaly detection is on in this thread."""
     return _quietly in state.notes
+
+
+_guard(__name__, __all__)

@@ -21,6 +21,7 @@ from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import new_nodes, state
 from lucidgrad.core.primitive import Primitive, registry
 from lucidgrad.core.tape import Output, storage
+from lucidgrad.refusals import guard as _guard
 
 from .recomputation import Call, Source, bytes_of, is_firm, is_in, is_written, shape_and_dtype
 
@@ -395,3 +396,6 @@ class memory_budget(new_nodes):
     def recomputed(self) -> int:
         """How many operations were run again so far."""
         return self._pool.recomputed
+
+
+_guard(__name__, __all__)

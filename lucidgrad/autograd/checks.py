@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
 from .differences import Check, GradcheckError, Tolerance, as_tuple, is_checked, leaf, outputs_of, random_like
@@ -153,3 +154,6 @@ def gradgradcheck(
             raise
         return False
     return True
+
+
+_guard(__name__, __all__)

@@ -12,6 +12,7 @@ from lucidgrad.core.modes import plain_nodes, state
 from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import meta_of
 from lucidgrad.core.tape import FREED, Leaf, storage
+from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
 from .causes import ADVICE, amplified, host, not_finite, vanished
@@ -438,3 +439,6 @@ def _check_loss(loss: Tensor, found: Explanation) -> None:
     figures = Figures(loss.array)
     if figures.bad:
         found.notes.append("the loss itself is not finite")
+
+
+_guard(__name__, __all__)

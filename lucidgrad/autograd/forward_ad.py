@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lucidgrad.core.dual import make_dual as _make_dual
 from lucidgrad.core.levels import Level
 from lucidgrad.func.forward import check_tangent, take_apart
+from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
@@ -105,3 +106,6 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not _levels.entered:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(*take_apart(tensor, _level("unpack_dual", level)))
+
+
+_guard(__name__, __all__)

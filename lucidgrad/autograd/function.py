@@ -13,6 +13,7 @@ from lucidgrad.core import dual
 from lucidgrad.core.dispatch import node_of
 from lucidgrad.core.modes import no_grad, state
 from lucidgrad.func import trees
+from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
 from .calls import Call
@@ -232,3 +233,6 @@ def _gradients(name: str, shape: trees.Shape, found: Sequence[Any]) -> list[Any]
             )
         leaves += own
     return leaves
+
+
+_guard(__name__, __all__)

@@ -10,6 +10,7 @@ from lucidgrad.core.plan import reach
 from lucidgrad.creation import ones_like
 from lucidgrad.func import jacobians, reverse
 from lucidgrad.func.forward import check_tangents, jvp as _push
+from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
 from .gradient import grad
@@ -294,3 +295,6 @@ def vhp(
     [6.0, 12.0]
     """
     return hvp(func, inputs, v, create_graph, strict)
+
+
+_guard(__name__, __all__)

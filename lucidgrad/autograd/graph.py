@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from lucidgrad.core.dispatch import node_of
 from lucidgrad.core.primitive import Meta
 from lucidgrad.core.tape import GraphNode as Node, Handle, edge_of, node_of_edge, touch
+from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
 from .keeping import (
@@ -73,3 +74,6 @@ def increment_version(tensors: Any) -> None:
     """Tell the tape that the memory of these tensors was written by other means."""
     for tensor in [tensors] if isinstance(tensors, Tensor) else list(tensors):
         touch(tensor.array)
+
+
+_guard(__name__, __all__)

@@ -50,7 +50,9 @@ class Device:
     def __new__(cls, type: "str | Device", index: int | None = None) -> "Device":
         if isinstance(type, Device):
             return type
-        name, colon, number = str(type).partition(":")
+        if not isinstance(type, str):
+            raise TypeError(f"device: given a {type.__class__.__name__}, expected a name such as 'cpu' or 'cuda:1'")
+        name, colon, number = type.partition(":")
         if colon:
             if index is not None or not number.isdigit():
                 raise DeviceError(f"device: given {type!r}, expected a name such as 'cpu' or 'cuda:1'")

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 _defined: dict[str, Any] = {}
+_objects: set[Any] = set()
 _default = {"real": "float32"}
 
 _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
@@ -15,6 +16,7 @@ _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 def define(**dtypes: Any) -> None:
     """Name the canonical dtype objects."""
     _defined.update(dtypes)
+    _objects.update(dtypes.values())
 
 
 def named(name: str) -> Any:
@@ -37,6 +39,13 @@ def rank(dtype: Any) -> int:
 def plain_name(dtype: Any) -> str:
     """The name of a dtype, whatever library it is of."""
     return str(dtype).rpartition(".")[2]
+
+
+def checked(name: str, dtype: Any) -> Any:
+    """The dtype if it is one of those that tensors have; NumPy has others."""
+    if dtype not in _objects and dtype not in _defined.values():  # such as "float32", which equals its dtype
+        raise TypeError(f"{name}: given dtype {dtype!r}, expected one of {', '.join(_defined)}")
+    return dtype
 
 
 def get_default_dtype() -> Any:
@@ -68,7 +77,7 @@ def set_default_dtype(dtype: Any) -> None:
     >>> lg.set_default_dtype(lg.float32)
     """
     for name in _COMPLEX_OF:
-        if _defined[name] == dtype:
+        if dtype is not None and _defined[name] == dtype:  # NumPy's float64 equals None
             _default["real"] = name
             return
     raise TypeError(f"set_default_dtype: given {dtype!r}, expected float32 or float64")

@@ -14,3 +14,7 @@ class DeviceError(RuntimeError):
 
 class AxisError(ValueError, IndexError):
     """An axis is out of range; NumPy's class of this name has the same bases."""
+
+
+class OutOfMemoryError(RuntimeError, MemoryError):
+    """A result is larger than the memory there is; PyTorch's class of this name is a RuntimeError."""

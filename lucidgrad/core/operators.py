@@ -64,11 +64,15 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
         given = {**defaults, **keywords}
         if extra or len(given) > len(defaults) or REQUIRED in given.values():
             given = complete(extra, keywords)
-        if primitive.variadic and not primitive.outputs and not unusual:
-            y = _constants(primitive, args, given)
-            if y is not None:
-                return y
-        return apply(primitive, args, given)
+        try:
+            if primitive.variadic and not primitive.outputs and not unusual:
+                y = _constants(primitive, args, given)
+                if y is not None:
+                    return y
+            return apply(primitive, args, given)
+        except Exception as error:
+            bound["refuse"](error, primitive, args, given)
+            raise
 
     def complete(extra: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         given = {**dict(zip(by_position, extra, strict=False)), **keywords}
@@ -149,7 +153,9 @@ class _Template:
             lines += [f"    if {torch} is not UNSET:", f"        {k} = {torch}"]
         if p.precision is not None:
             lines += ["    if unusual and state.casting is not None:", f"        {args}= state.casting(P, ({args}))"]
-        return "\n".join([*lines, *("    " + line for line in self._unwrap() + self._finish())]) + "\n"
+        body = ["try:", *("    " + line for line in self._unwrap() + self._finish()), "except Exception as error:"]
+        body += [f"    refuse(error, P, ({args}), {self.keyword_dict})", "    raise"]  # what came from inside
+        return "\n".join([*lines, *("    " + line for line in body)]) + "\n"
 
     def _optional(self, keyword: str) -> bool:
         return self.p.keywords[keyword] is not REQUIRED or keyword in SPELLINGS

@@ -5,20 +5,23 @@ checksums, so that a damaged file is told from a sound one. Loading only ever ma
 containers that `save` takes.
 """
 
+import contextlib
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from lucidgrad.core import device as devices
 from lucidgrad.core.device import Device
+from lucidgrad.refusals import guard as _guard
 
-from .container import CHECK, TREE, FileFormatError, about_file, explained, layout, read_array, read_header, replacing
+from .access import is_file, name_of, opened, replacing
+from .container import CHECK, TREE, FileFormatError, about_file, explained, is_text, layout, read_array, read_header
 from .tree import Reader, Writer
 
 __all__ = ["FileFormatError", "load", "metadata", "save"]
 
 
-def save(obj: Any, path: "str | os.PathLike[str]", *, metadata: Mapping[str, str] | None = None) -> None:
+def save(obj: Any, path: "str | os.PathLike[str] | Any", *, metadata: Mapping[str, str] | None = None) -> None:
     """Write a tree of tensors, numbers and strings to a safetensors file, all of it or nothing.
 
     What is kept: dicts, ordered dicts, lists and tuples of tensors and arrays of every dtype, bools, ints, floats,
@@ -30,7 +33,8 @@ def save(obj: Any, path: "str | os.PathLike[str]", *, metadata: Mapping[str, str
     obj
         The tree. An object of another type is a TypeError that says where it stands.
     path
-        The file. It is replaced when the new one is complete, and not touched if anything fails before.
+        The file. It is replaced when the new one is complete, and not touched if anything fails before; until then
+        nobody else can read the new one. Or an open binary file, such as an ``io.BytesIO``, which is written to.
     metadata
         Strings by name, for other readers of the file; see `lucidgrad.files.metadata`.
 
@@ -48,17 +52,25 @@ def save(obj: Any, path: "str | os.PathLike[str]", *, metadata: Mapping[str, str
             raise TypeError(f"save: metadata has {key!r}: {type(value).__name__}, expected strings by strings")
         if key in (TREE, CHECK):
             raise ValueError(f"save: the metadata key {key!r} is used by the format; choose another")
+        if not is_text(key) or not is_text(value):
+            raise ValueError(f"save: the metadata {key!r} has half of a surrogate pair, which is no text")
     writer = Writer()
     tree = writer.node(obj, ())
     header, blocks = layout(tree, writer.arrays, notes)
-    with replacing(path) as file:
+    place: Any = contextlib.nullcontext(path) if is_file(path, "write") else replacing(path)
+    with place as file:
         file.write(header)
         for block in blocks:
             file.write(block)
 
 
 def load(
-    path: "str | os.PathLike[str]", *, map_location: Any = None, device: Any = None, requires_grad: bool | None = None
+    path: "str | os.PathLike[str] | Any",
+    map_location: Any = None,
+    *,
+    device: Any = None,
+    requires_grad: bool | None = None,
+    weights_only: bool | None = None,
 ) -> Any:
     """Read a file that `save` wrote, or any safetensors file, which gives a dict of tensors.
 
@@ -67,11 +79,13 @@ def load(
     Parameters
     ----------
     path
-        The file.
+        The file, which must be a regular one; or an open binary file, such as an ``io.BytesIO``, read to its end.
     map_location, device
         Where tensors go: a device, or a dict from the devices they were on to others. By default where they were.
     requires_grad
         Whether the tensors of floating-point and complex numbers require gradients, whatever was saved.
+    weights_only
+        As in PyTorch, where False lets a file run code; here none ever does, and both mean the same.
 
     Returns
     -------
@@ -96,14 +110,15 @@ def load(
     if map_location is not None and device is not None:
         raise ValueError("load: given both map_location and device, expected one of them")
     target = device if map_location is None else map_location
-    with open(path, "rb") as file, explained(path):
-        entries, notes, start = read_header(file)
+    name = name_of(path)
+    with opened(path) as source, explained(name):
+        entries, notes, start = read_header(source)
         about = about_file(notes, entries)
         sums, wide = about.get("sums", {}), set(about.get("complex128", ()))
         arrays = {}
-        for name, entry in entries.items():
-            file.seek(start + entry.start)
-            arrays[name] = read_array(file, name, entry, sums.get(name), name in wide)
+        for key, entry in entries.items():
+            source.file.seek(start + entry.start)
+            arrays[key] = read_array(source.file, key, entry, sums.get(key), key in wide)
 
     known: dict[tuple[str, str], Any] = {}
 
@@ -115,18 +130,18 @@ def load(
         return known[name, where]
 
     reader = Reader(placed)
-    with explained(path):
+    with explained(name):
         if about:
             tree = reader.node(about["tree"])
         else:
-            tree = {name: reader.tensor(name, {}, 0) for name in entries}
+            tree = {key: reader.tensor(key, {}, 0) for key in entries}
     if requires_grad is not None:
         for t in reader.tensors:
             t.requires_grad_(requires_grad and (t.is_floating_point() or t.is_complex()))
     return tree
 
 
-def metadata(path: "str | os.PathLike[str]") -> dict[str, str]:
+def metadata(path: "str | os.PathLike[str] | Any") -> dict[str, str]:
     """The strings that a safetensors file has beside its tensors, without those that `load` needs itself.
 
     Examples
@@ -137,8 +152,8 @@ def metadata(path: "str | os.PathLike[str]") -> dict[str, str]:
     >>> lg.files.metadata(path)
     {'author': 'Ada'}
     """
-    with open(path, "rb") as file, explained(path):
-        _, notes, _ = read_header(file)
+    with opened(path) as source, explained(name_of(path)):
+        _, notes, _ = read_header(source)
     return {key: value for key, value in notes.items() if key not in (TREE, CHECK)}
 
 
@@ -146,3 +161,6 @@ def _located(target: Any, saved_on: str) -> Device:
     if isinstance(target, Mapping):
         target = target.get(saved_on, saved_on)
     return devices.located(saved_on if target is None else target)
+
+
+_guard(__name__, __all__)

@@ -5,11 +5,8 @@ Every size and place that a header claims is checked against the file before mem
 
 import contextlib
 import importlib
-import io
 import json
 import math
-import os
-import secrets
 import struct
 import sys
 import zlib
@@ -18,6 +15,8 @@ from typing import Any, NamedTuple
 
 from lucidgrad.core import device as devices, dtype as dtypes
 from lucidgrad.core.errors import DeviceError
+
+from .access import Source, read_into
 
 #: The format's names of dtypes. complex128 has none: it is kept as pairs of float64.
 _CODES = {
@@ -31,6 +30,7 @@ TREE, CHECK = "lucidgrad", "lucidgrad.checksum"  # keys of the metadata
 _UNCHECKED = "00000000"
 _MOST_HEADER = 100_000_000  # bytes, as in the format's own implementation
 _MOST_AXES = 64
+_MOST_PARTS = 4_000_000  # commas and brackets of a header, each of which may become an object of a hundred bytes
 
 
 class FileFormatError(ValueError):
@@ -54,13 +54,19 @@ def layout(tree: Any, arrays: dict[str, Any], notes: dict[str, str]) -> tuple[by
         start = end
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    if len(text) > _MOST_HEADER:
+    if len(text) > _MOST_HEADER or _parts(text) > _MOST_PARTS:
         raise ValueError(
-            f"save: what describes the tree takes {len(text)} bytes, more than {_MOST_HEADER} can't be read"
+            f"save: what describes the tree has {len(text)} bytes and {_parts(text)} parts, of which {_MOST_HEADER} "
+            f"and {_MOST_PARTS} can be read; keep many numbers in a tensor"
         )
     place = text.index(f'"{CHECK}":"'.encode()) + len(CHECK) + 4
     text = text[:place] + f"{zlib.crc32(text):08x}".encode() + text[place + len(_UNCHECKED) :]
     return struct.pack("<Q", len(text)) + text, [parts[name].data for name in order]
+
+
+def _parts(text: bytes) -> int:
+    """At least as many as the objects that JSON is made into."""
+    return sum(map(text.count, (b",", b"[", b"{")))
 
 
 class _Bytes(NamedTuple):
@@ -84,40 +90,6 @@ def _bytes_of(array: Any) -> _Bytes:
     return _Bytes(memoryview(flat.view("uint8")), int(array.dtype.itemsize))
 
 
-@contextlib.contextmanager
-def replacing(path: "str | os.PathLike[str]") -> Iterator[io.BufferedWriter]:
-    """A new file beside a path, which takes its place at the end and leaves no trace if anything fails."""
-    target = os.path.realpath(os.fspath(path))
-    if os.path.isdir(target):
-        raise IsADirectoryError(f"save: {target!r} is a directory, expected the name of a file")
-    beside = os.path.join(os.path.dirname(target), f".{os.path.basename(target)[:200]}.{secrets.token_hex(6)}")
-    mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else None
-    number = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with open(number, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(beside, mode)
-        os.replace(beside, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
-        raise
-    _settle(os.path.dirname(target))
-
-
-def _settle(folder: str) -> None:
-    """Make sure that a new name in a folder survives a power cut, where the system can."""
-    with contextlib.suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
-
-
 # -- reading -------------------------------------------------------------------------------------
 class Entry(NamedTuple):
     """What a tensor is, and where its bytes are."""
@@ -129,21 +101,21 @@ class Entry(NamedTuple):
 
 
 @contextlib.contextmanager
-def explained(path: Any) -> Iterator[None]:
+def explained(name: str) -> Iterator[None]:
     """Whatever goes wrong in what a file says is the file's fault."""
     try:
         yield
     except FileFormatError as error:
-        raise FileFormatError(f"{os.fspath(path)}: {error}") from None
+        raise FileFormatError(f"{name}: {error}") from None
     except DeviceError as error:
-        raise DeviceError(f"{os.fspath(path)}: {error}; map_location='cpu' loads it elsewhere") from error
+        raise DeviceError(f"{name}: {error}; map_location='cpu' loads it elsewhere") from error
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, RuntimeError) as error:
-        raise FileFormatError(f"{os.fspath(path)}: the file is damaged ({type(error).__name__}: {error})") from error
+        raise FileFormatError(f"{name}: the file is damaged ({type(error).__name__}: {error})") from error
 
 
-def read_header(file: io.BufferedReader) -> tuple[dict[str, Entry], dict[str, str], int]:
+def read_header(source: Source) -> tuple[dict[str, Entry], dict[str, str], int]:
     """The tensors' places, the metadata, and where the tensors' bytes begin; all checked against the file's length."""
-    length = os.fstat(file.fileno()).st_size
+    file, length = source.file, source.length
     first = file.read(8)
     size = int.from_bytes(first, "little")
     if len(first) < 8 or size > min(length - 8, _MOST_HEADER):
@@ -151,6 +123,8 @@ def read_header(file: io.BufferedReader) -> tuple[dict[str, Entry], dict[str, st
     text = file.read(size)
     if len(text) != size or not text.startswith(b"{"):
         raise FileFormatError("the header is not that of a safetensors file")
+    if _parts(text) > _MOST_PARTS:
+        raise FileFormatError(f"the header has {_parts(text)} parts, more than the {_MOST_PARTS} that are read")
     parsed = json.loads(text.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_number)
     notes = parsed.pop("__metadata__", {})
     if type(notes) is not dict or not all(type(value) is str for value in notes.values()):
@@ -170,14 +144,21 @@ def read_header(file: io.BufferedReader) -> tuple[dict[str, Entry], dict[str, st
         raise FileFormatError(
             f"the tensors take {end} bytes, the file has {length - 8 - size}: it was cut short or damaged"
         )
-    return entries, notes, 8 + size
+    return entries, notes, source.start + 8 + size
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         raise FileFormatError("a name stands twice in the header")
+    if not all(is_text(word) for pair in pairs for word in pair if type(word) is str):
+        raise FileFormatError("the header has half of a surrogate pair, which is no text")
     return made
+
+
+def is_text(word: str) -> bool:
+    """Whether a string can be written as UTF-8: halves of surrogate pairs can't."""
+    return word.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
 def _no_number(text: str) -> Any:
@@ -218,14 +199,14 @@ def _load_bfloat16(name: str) -> None:
         raise ImportError(f"{name!r} has the dtype bfloat16: {error}") from None
 
 
-def read_array(file: io.BufferedReader, name: str, entry: Entry, checksum: str | None, wide: bool) -> Any:
+def read_array(file: Any, name: str, entry: Entry, checksum: str | None, wide: bool) -> Any:
     """The values of one tensor, read straight into their memory."""
     if entry.dtype not in dtypes.known():  # bfloat16, which is loaded when first met
         _load_bfloat16(name)
     made = devices.backend_named("cpu").library.empty(entry.shape, dtype=dtypes.named(entry.dtype))
     flat = made.reshape(-1)
     memory = memoryview(flat.view("uint8"))
-    if file.readinto(memory) != entry.end - entry.start:
+    if not read_into(file, memory):
         raise FileFormatError(f"the bytes of {name!r} end too early")
     if checksum is not None and f"{zlib.crc32(memory):08x}" != checksum:
         raise FileFormatError(f"the bytes of {name!r} are damaged: their checksum is wrong")

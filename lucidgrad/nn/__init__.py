@@ -142,6 +142,7 @@ from lucidgrad.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from lucidgrad.refusals import guard as _guard
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
@@ -166,3 +167,6 @@ __all__ = [
     "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "functional",
     "init", "utils",
 ]  # fmt: skip
+
+
+_guard(__name__, __all__)

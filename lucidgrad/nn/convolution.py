@@ -48,10 +48,10 @@ class _Convolution(Module):
         if padding_mode not in _MODES:
             raise ValueError(f"{name}: given padding_mode={padding_mode!r}, expected {', '.join(map(repr, _MODES))}")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = per_axis(name, "kernel_size", kernel_size, axes)
-        self.stride = per_axis(name, "stride", stride, axes)
-        self.dilation = per_axis(name, "dilation", dilation, axes)
-        self.output_padding = per_axis(name, "output_padding", output_padding, axes)
+        self.kernel_size = per_axis(name, "kernel_size", kernel_size, axes, least=1)
+        self.stride = per_axis(name, "stride", stride, axes, least=1)
+        self.dilation = per_axis(name, "dilation", dilation, axes, least=1)
+        self.output_padding = per_axis(name, "output_padding", output_padding, axes, least=0)
         self.padding_mode = padding_mode
         self.padding: str | tuple[int, ...] = self._read_padding(name, padding)
         self._around = self._pad_widths()
@@ -65,7 +65,7 @@ class _Convolution(Module):
 
     def _read_padding(self, name: str, padding: Sizes | str) -> str | tuple[int, ...]:
         if not isinstance(padding, str):
-            return per_axis(name, "padding", padding, self.axes)
+            return per_axis(name, "padding", padding, self.axes, least=0)
         if padding not in ("same", "valid") or self.transposed:
             raise ValueError(f"{name}: given padding={padding!r}, expected numbers, 'same' or 'valid'")
         if padding == "same" and max(self.stride) != 1:

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.refusals import guard as _guard
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
@@ -357,3 +358,6 @@ def sparse_(tensor: lg.Tensor, sparsity: float, std: float = 0.01, generator: An
         return drawn
 
     return _fill(tensor, draw)
+
+
+_guard(__name__, __all__)

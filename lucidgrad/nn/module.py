@@ -7,6 +7,7 @@ import lucidgrad as lg
 from lucidgrad.nn.members import Members
 from lucidgrad.nn.parameter import Buffer, Parameter
 from lucidgrad.nn.state import Stateful
+from lucidgrad.refusals import refuse_method
 
 __all__ = ["Module"]
 
@@ -55,9 +56,13 @@ class Module(Stateful):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`forward`, with the hooks around it."""
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return self._call_with_hooks(args, kwargs)
+        except Exception as error:
+            refuse_method(error, self, self.forward, args, kwargs)
+            raise
 
     # -- attributes
     @property

@@ -25,7 +25,7 @@ def _marked(role: type, data: Any, requires_grad: bool) -> Any:
         data = lg.asarray(data)
     made = data.detach()
     made._role = role
-    return made.requires_grad_() if requires_grad else made
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
 class Parameter(lg.Tensor, metaclass=_Role):

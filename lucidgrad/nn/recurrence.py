@@ -7,8 +7,10 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import is_autocast_enabled
+from lucidgrad.extents import check_count
 from lucidgrad.tensor import Tensor
 
+from .functional.arguments import MOST_LAYERS
 from .functional.recurrence import gru_cell, lstm_cell, recurrent_layers, rnn_relu_cell, rnn_tanh_cell
 from .init import uniform_
 from .module import Module
@@ -165,7 +167,8 @@ def _check_arguments(
     for name, value in (("input_size", input_size), ("hidden_size", hidden_size)):
         if not isinstance(value, int):
             raise TypeError(f"given {name} of type {type(value).__name__}, expected int")
-    for name, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+    check_count(mode, "num_layers", num_layers, 1, MOST_LAYERS)
+    for name, value in (("input_size", input_size), ("hidden_size", hidden_size)):
         if value <= 0:
             raise ValueError(f"given {name}={value}, expected a number above 0")
     if proj < 0 or proj >= hidden_size:

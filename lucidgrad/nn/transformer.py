@@ -5,11 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.extents import check_count
 from lucidgrad.tensor import Tensor
 
 from .attention import MultiheadAttention
 from .containers import ModuleList
 from .dropout import Dropout
+from .functional.arguments import MOST_LAYERS
 from .init import xavier_uniform_
 from .linear import Linear
 from .module import Module
@@ -35,6 +37,7 @@ def _function_of(activation: Activation) -> Any:
 
 
 def _copies(module: Module, count: int) -> ModuleList:
+    count = check_count("Transformer", "num_layers", count, 0, MOST_LAYERS)
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 

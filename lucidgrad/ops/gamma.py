@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.extents import check_count
 
 from .jets import bell, leibniz, psis
 from .polynomials import polynomial, ratio
@@ -247,6 +248,9 @@ def psi_derivative(xp: Any, x: Any, /, order: int = 1) -> Any:
     return xp.where(pole, sign * math.inf, xp.where(x == -math.inf, math.nan, y))
 
 
+_MOST_ORDER = 1000  # from about 170 on the factorials in it are infinite
+
+
 def polygamma(n: Any, x: Any, /) -> Any:
     """The derivative of order ``n`` of `psi`: an integer, or an array of them.
 
@@ -261,8 +265,10 @@ def polygamma(n: Any, x: Any, /) -> Any:
     """
     if isinstance(n, numbers.Integral):
         n = int(n)
-        if n < 0:
-            raise RuntimeError(f"polygamma: order n = {n}, expected an integer that is not negative")
+        if not 0 <= n <= _MOST_ORDER:
+            raise RuntimeError(
+                f"polygamma: order n = {n}, expected an integer that is not negative, and at most {_MOST_ORDER}"
+            )
         return psi_derivative(x, order=n) if n else psi(x)
     from .elementwise import where
 
@@ -282,6 +288,7 @@ def multigammaln(a: Any, d: int) -> Any:
     >>> x.grad.tolist()
     [0.4593, 1.626]
     """
+    d = check_count("multigammaln", "d", d, 1, 2**20)
     total = gammaln(a) + d * (d - 1) / 4 * math.log(math.pi)
     for k in range(1, d):
         total = total + gammaln(a - k / 2)

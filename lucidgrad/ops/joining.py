@@ -8,6 +8,7 @@ from lucidgrad.core import device
 from lucidgrad.core.batching import Batched, spread
 from lucidgrad.core.levels import Layer, run
 from lucidgrad.core.primitive import LINEAR, joint, primitive
+from lucidgrad.extents import check_count
 
 from .axes import axis_of, beside, product, sizes_of
 from .indexing import put_add, take
@@ -129,9 +130,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, .
     if isinstance(indices_or_sections, (tuple, list)):
         cuts = [0, *(slice(k).indices(n)[1] for k in indices_or_sections), n]
     else:
-        (count,) = sizes_of("array_split", indices_or_sections)
-        if count < 1:
-            raise ValueError(f"array_split: given {count} sections, expected at least 1")
+        count = check_count("array_split", "indices_or_sections", indices_or_sections, 1, 2**24)
         cuts = [0, *(k * (n // count) + min(k, n % count) for k in range(1, count)), n]
     sizes = tuple(max(0, end - start) for start, end in pairwise(cuts))
     if sum(sizes) == n:

@@ -373,6 +373,6 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     axis = axis_of("diff", axis, x.ndim)
     joined = [end for end in (prepend, x, append) if end is not None]
     x = ops.concat(*joined, axis=axis) if len(joined) > 1 else x
-    for _ in range(n):
+    for _ in range(min(n, x.shape[axis] + 1)):  # nothing is left of the axis then
         x = part(ops, x, axis, 1) - part(ops, x, axis, None, -1)
     return x

@@ -133,8 +133,9 @@ def _with_sorter(op: Callable[..., Any]) -> Callable[..., Any]:
     def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
         if side not in ("left", "right"):
             raise ValueError(f"searchsorted: given side {side!r}, expected 'left' or 'right'")
-        if len(x1.shape) != 1:
-            raise ValueError(f"searchsorted: given x1 of shape {tuple(x1.shape)}, expected one dimension")
+        shape = tuple(getattr(x1, "shape", ()))
+        if len(shape) != 1:
+            raise ValueError(f"searchsorted: given x1 of shape {shape}, expected one dimension")
         return op(x1 if sorter is None else take(x1, sorter, axis=0), x2, side=side)
 
     return dressed(searchsorted, op)

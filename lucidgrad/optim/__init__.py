@@ -18,6 +18,8 @@ True
 import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
+from lucidgrad.refusals import guard as _guard
+
 from . import lr_scheduler
 from .adam import Adam, AdamW
 from .adam_variants import Adamax, NAdam, RAdam
@@ -61,3 +63,6 @@ def __getattr__(name: str) -> _Any:
     if name == "swa_utils":  # needs lucidgrad.nn, which most users of an optimiser have loaded anyway
         return _importlib.import_module(f"{__name__}.swa_utils")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_guard(__name__, __all__)

@@ -15,6 +15,8 @@ Examples
 [0.25]
 """
 
+from lucidgrad.refusals import guard as _guard
+
 from .combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from .cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .factors import (
@@ -47,3 +49,6 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+
+_guard(__name__, __all__)

@@ -9,6 +9,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad import nn
 from lucidgrad.nn.normalisation import _BatchNorm
+from lucidgrad.refusals import guard as _guard
 
 from .averages import FOLLOW
 from .optimizer import Optimizer
@@ -256,3 +257,6 @@ class SWALR(LRScheduler):
             start = end if before == 1 else (group["lr"] - before * end) / (1 - before)
             lrs.append(end * now + start * (1 - now))
         return lrs
+
+
+_guard(__name__, __all__)

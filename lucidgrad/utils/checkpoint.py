@@ -15,6 +15,7 @@ from lucidgrad.core.dispatch import box
 from lucidgrad.core.modes import enable_grad, new_nodes, set_casting, state
 from lucidgrad.core.primitive import meta_of
 from lucidgrad.core.tape import ages, storage, written
+from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
@@ -275,3 +276,6 @@ def checkpoint_sequential(functions: Any, segments: int, input: Tensor, **option
     for k in range(segments - 1):
         x = checkpoint(chain(k * size, (k + 1) * size), x, **options)
     return chain((segments - 1) * size, len(parts))(x)
+
+
+_guard(__name__, __all__)

@@ -66,7 +66,7 @@ def load_checkpoint(
     """
     found = lg.load(path, map_location=map_location)
     if not isinstance(found, dict) or found.get("kind") != _KIND:
-        raise ValueError(f"load_checkpoint: {os.fspath(path)} was not written by save_checkpoint; use lucidgrad.load")
+        raise ValueError(f"load_checkpoint: {path} was not written by save_checkpoint; use lucidgrad.load")
     states = found["states"]
     for name, part in parts.items():
         if name not in states:

@@ -120,6 +120,7 @@ from lucidgrad.nn.functional.resampling import (
     pixel_unshuffle,
     upsample,
 )
+from lucidgrad.refusals import guard as _guard
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -140,3 +141,6 @@ __all__ = [
     "softsign", "tanh", "tanhshrink", "threshold", "threshold_", "triplet_margin_loss",
     "triplet_margin_with_distance_loss", "unfold", "upsample",
 ]  # fmt: skip
+
+
+_guard(__name__, __all__)

@@ -7,6 +7,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import rounded_once
+from lucidgrad.extents import check_shape
 from lucidgrad.ops.pooling import max_pool
 from lucidgrad.tensor import Tensor
 
@@ -34,6 +35,7 @@ def _counts(name: str, x: Any, axes: int, output_size: Any) -> tuple[tuple[int, 
             f"{name}: given an input of shape {tuple(x.shape)} and output_size={output_size!r}, expected sizes above "
             f"0 and numbers of windows not below 0"
         )
+    check_shape(name, counts)
     return sizes, counts
 
 

@@ -10,6 +10,8 @@ from lucidgrad.tensor import Tensor
 
 Sizes = int | Sequence[int]
 
+MOST_LAYERS = 2**16  # of one kind, one after the other
+
 
 def per_axis(name: str, argument: str, value: Any, axes: int, least: int | None = None) -> tuple[int, ...]:
     """One whole number for each axis, from one number or a sequence of them."""

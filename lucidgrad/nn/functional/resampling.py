@@ -8,6 +8,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import rounded_once
+from lucidgrad.extents import check_shape
 from lucidgrad.ops.movement import apart
 from lucidgrad.tensor import Tensor
 
@@ -124,6 +125,7 @@ def _sizes(
         factors = (None,) * axes if recompute else tuple(float(f) for f in parts)
     if min(out) < 1 or min(sizes) < 1:
         raise RuntimeError(f"interpolate: sizes {sizes} become {out}, expected sizes above 0")
+    check_shape("interpolate", out)
     return out, factors
 
 

@@ -1,5 +1,7 @@
 """Datasets, samplers, and the `DataLoader` that makes batches of them."""
 
+from lucidgrad.refusals import guard as _guard
+
 from .collation import default_collate, default_convert
 from .datasets import (
     ChainDataset,
@@ -27,3 +29,6 @@ __all__ = [
     "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "WorkerInfo", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
+
+
+_guard(__name__, __all__)

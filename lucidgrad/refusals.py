@@ -1,0 +1,368 @@
+"""Clear errors: what the inside of a call raised, said in terms of what was given and what was expected.
+
+Nothing is checked before it is computed: where Python or an array library refuses to go on, the arguments are looked
+at, the annotations of the parameters say what was expected, and an error that speaks of the call takes the place of
+one that speaks of its inside. A call that works pays nothing for it.
+"""
+
+import contextlib
+import functools
+import inspect
+import itertools
+import opcode
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+from .core.box import Box
+from .core.device import by_array
+from .core.dispatch import bound
+from .core.errors import AxisError, OutOfMemoryError
+from .core.primitive import Primitive
+
+#: What may come from inside, and the class it has outside.
+_OUTSIDE: tuple[tuple[type[Exception], type[Exception]], ...] = (
+    (AttributeError, TypeError),
+    (NameError, TypeError),
+    (AssertionError, ValueError),
+    (RecursionError, ValueError),
+    (KeyError, ValueError),
+    (ZeroDivisionError, ValueError),
+    (MemoryError, OutOfMemoryError),
+    (OverflowError, OverflowError),
+    (IndexError, IndexError),
+    (TypeError, TypeError),
+    (ValueError, ValueError),
+)
+_LIBRARIES = {"numpy", "cupy", "cupyx", "cupy_backends", "scipy", "ml_dtypes"}
+_TOO_LARGE = ("array is too big", "Maximum allowed")  # NumPy's words for what no memory holds
+_TELLING = ("zero-size", "an empty", "negative integer powers", "out of bounds for axis", "duplicate", "0d arrays")
+_SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_RAISE = {opcode.opmap[name] for name in ("RAISE_VARARGS", "RERAISE")}
+
+
+# -- what happened -------------------------------------------------------------------------------
+def _outside(error: Exception) -> type[Exception] | None:
+    """The class of the error to raise in place of one that came from inside; None for one that speaks for itself.
+
+    Errors that a ``raise`` of this package made speak for themselves, and those in functions of the user's.
+    """
+    if isinstance(error, Warning) or not _is_ours(error) or _is_raised(error):
+        return None
+    if type(error).__name__ == "AxisError":
+        return AxisError
+    if isinstance(error, ValueError) and any(words in str(error) for words in _TOO_LARGE):
+        return OutOfMemoryError
+    if type(error).__name__ == "LinAlgError":
+        return type(error)
+    return next((outside for inside, outside in _OUTSIDE if isinstance(error, inside)), None)
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether an error comes from this package, or from a library below it."""
+    return _packages(error)[-1:] == ["lucidgrad"]
+
+
+def _packages(error: Exception) -> list[str]:
+    """The packages that a traceback leads through, without Python's own and array libraries."""
+    found, step = [], error.__traceback__
+    while step is not None:
+        package = step.tb_frame.f_globals.get("__name__", "lucidgrad").partition(".")[0]
+        if package not in _LIBRARIES and package not in sys.stdlib_module_names:
+            found.append(package)
+        step = step.tb_next
+    return found
+
+
+def _is_raised(error: Exception) -> bool:
+    """Whether a ``raise`` of this package made an error; an ``assert``, which has no text, does not count."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None or (isinstance(error, AssertionError) and not error.args):
+        return False
+    here = step.tb_frame.f_globals.get("__name__", "lucidgrad").startswith("lucidgrad")
+    return here and step.tb_frame.f_code.co_code[step.tb_lasti] in _RAISE
+
+
+def refuse(
+    error: Exception, name: str, given: Mapping[str, Any], wanted: Callable[[], inspect.Signature], more: str = ""
+) -> None:
+    """Raise a clear error in place of one from inside; return where the error is clear, or not of our making."""
+    kind = _outside(error)
+    if kind is not None:
+        _raise(kind, error, name, given, wanted(), more)
+
+
+def _raise(
+    kind: type[Exception],
+    error: Exception,
+    name: str,
+    given: Mapping[str, Any],
+    signature: inspect.Signature,
+    more: str = "",
+) -> NoReturn:
+    shown = {k: v for k, v in given.items() if _is_given(v, signature.parameters.get(k))}
+    words = ", ".join(f"{k}={describe(v)}" for k, v in shown.items()) or "no arguments"
+    if kind is AxisError:
+        raise kind(f"{name}: {error}") from error
+    if any(part in str(error) for part in _TELLING):
+        raise kind(f"{name}: given {words}: {error}") from error
+    expected = _expected(error, kind, given, signature) or more
+    made = kind(f"{name}: given {words}; expected {expected or _usage(name, signature)}")
+    made._expected = expected  # type: ignore[attr-defined]  # for a function that the call was a part of
+    raise made from (error.__cause__ if hasattr(error, "_expected") else error)
+
+
+def _is_given(value: Any, parameter: inspect.Parameter | None) -> bool:
+    if parameter is None or parameter.default is inspect.Parameter.empty:
+        return parameter is None or parameter.kind not in _SEVERAL or bool(value)
+    return value is not parameter.default and not (
+        type(value) is type(parameter.default) and isinstance(value, (int, float, str)) and value == parameter.default
+    )
+
+
+def describe(value: Any) -> str:
+    """What an argument is, without the contents of arrays."""
+    if isinstance(value, Box):
+        value = value.array
+    if type(value) in by_array and hasattr(value, "shape"):
+        return f"{value.dtype} {tuple(value.shape)}"
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        text = repr(value) if not isinstance(value, int) or abs(value) < 2**200 else "an int beyond 2**200"
+        return text if len(text) < 60 else f"{text[:50]}..."
+    if isinstance(value, type):
+        return f"the class {value.__qualname__}"
+    if isinstance(value, (tuple, list)) and len(value) < 7 and all(type(n) in (int, float, bool, str) for n in value):
+        return repr(value)
+    return f"a {type(value).__qualname__}" + (f" of {len(value)}" if isinstance(value, (tuple, list, dict)) else "")
+
+
+# -- what was expected ---------------------------------------------------------------------------
+def _expected(error: Exception, kind: type, given: Mapping[str, Any], signature: inspect.Signature) -> str:
+    if kind is OutOfMemoryError:
+        return "a result that fits into memory"
+    if isinstance(error, AttributeError) and error.name is not None and not error.name.startswith("__"):
+        for name, value in given.items():
+            if value is error.obj and hasattr(bound["Tensor"], error.name):
+                return f"a Tensor as {name}"
+    return _misfit(given, signature)
+
+
+def _misfit(given: Mapping[str, Any], signature: inspect.Signature) -> str:
+    """What the first argument that is not what its annotation says should have been."""
+    for name, value in given.items():
+        parameter = signature.parameters.get(name)
+        if parameter is None or parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            continue
+        values = value if parameter.kind is inspect.Parameter.VAR_POSITIONAL else (value,)
+        if not all(_fits(part, parameter.annotation, parameter.default) for part in values):
+            return f"{_spelled(parameter.annotation)} as {name}"
+    return ""
+
+
+def _usage(name: str, signature: inspect.Signature) -> str:
+    found = [p for p in signature.parameters.values() if p.name != "self"]
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in found]
+    return f"arguments that go together in {name}{inspect.Signature(plain, __validate_parameters__=False)}"
+
+
+def _spelled(annotation: Any) -> str:
+    text = inspect.formatannotation(annotation).replace("collections.abc.", "").replace("typing.", "")
+    return text.replace("lucidgrad.tensor.", "").replace("lucidgrad.", "")
+
+
+def _fits(value: Any, annotation: Any, default: Any) -> bool:
+    """Whether a value is what an annotation says; yes where that can't be told."""
+    if annotation is inspect.Parameter.empty or annotation is Any or value is default:
+        return True
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part, default) for part in typing.get_args(annotation))
+    if annotation is None or annotation is type(None):
+        return value is None
+    if origin is typing.Literal:
+        return value in typing.get_args(annotation)
+    if origin is Callable or annotation is Callable:
+        return callable(value)
+    if annotation in (int, float, complex):
+        return _is_number(value, annotation)
+    kind = origin or annotation
+    if not isinstance(kind, type):
+        return True
+    if isinstance(value, str) and issubclass(str, kind) and kind is not str:
+        return False  # a sequence of what it is not
+    if not isinstance(value, kind):
+        return False
+    parts = [part for part in typing.get_args(annotation) if part is not Ellipsis]
+    if len(parts) == 1 and isinstance(value, (tuple, list)):
+        return all(_fits(part, parts[0], default) for part in value)
+    return True
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    if isinstance(value, Box):
+        return True  # 0-d tensors are numbers, too
+    return hasattr(value, "__index__") or (kind is not int and isinstance(value, (float, kind)))
+
+
+# -- where it happens ----------------------------------------------------------------------------
+#: What the arguments of some primitives have in common; what elementwise ones expect is known from their kind.
+_WANTED = {
+    "concat": "arrays that differ along the joined axis alone",
+    "matmul": "an inner length that both have in common",
+    "permute_dims": "every axis once",
+    "reshape": "a shape of as many elements",
+    "solve": "as many rows on both sides",
+    "squeeze": "axes of length one",
+}
+
+
+def _refuse_primitive(error: Exception, primitive: Primitive, args: Iterable[Any], keywords: dict[str, Any]) -> None:
+    """The same for a primitive's operator."""
+    names = (f"x{i}" for i in itertools.count(1)) if primitive.variadic else primitive.arrays
+    more = _WANTED.get(primitive.name, "") if isinstance(error, ValueError) else ""
+    arrays = [x.array if isinstance(x, Box) else x for x in args]
+    shapes = [tuple(getattr(a, "shape", ())) for a in arrays]
+    if primitive.kind.name == "elementwise" and isinstance(error, ValueError) and not _broadcast(shapes):
+        more = "shapes that broadcast against each other"
+    elif isinstance(error, TypeError) and primitive.kind.name == "elementwise" and not keywords:
+        more = f"dtypes that {primitive.name} is defined for"
+    elif isinstance(error, IndexError):
+        more = "indices within the shape"
+    refuse(error, primitive.name, {**dict(zip(names, arrays)), **keywords}, primitive.signature, more)
+
+
+def _broadcast(shapes: list[Any]) -> bool:
+    for k in range(1, max((len(s) for s in shapes), default=0) + 1):
+        if len({s[-k] for s in shapes if len(s) >= k} - {1}) > 1:
+            return False
+    return True
+
+
+bound["refuse"] = _refuse_primitive
+
+
+@functools.cache
+def guarded(function: types.FunctionType) -> Callable[..., Any]:
+    """A function whose errors from inside are refusals; it is written out, with the same parameters, when first called.
+
+    Parameters stand in its head as they do in the function's, so that a call costs little more than without.
+    """
+    scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__}
+    made = types.FunctionType(_FIRST_CALL, scope, function.__name__)
+
+    def first_call(args: Any, keywords: Any) -> Any:
+        scope["_function"] = function
+        scope["_refuse"] = functools.partial(_refuse_call, function=function)
+        made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        code = _compiled(*_heads(function.__code__))
+        made.__code__ = code.replace(co_name=function.__name__, co_qualname=function.__qualname__)  # Python names it
+        return made(*args, **keywords)
+
+    scope["first_call"] = first_call
+    functools.update_wrapper(made, function)
+    return made
+
+
+def _refuse_call(error: Exception, given: dict[str, Any], function: Callable[..., Any]) -> None:
+    if hasattr(function, "__wrapped__") and given.keys() <= {"args", "kwargs", "keywords"}:  # by their own names
+        args, *keywords = given.values()
+        with contextlib.suppress(TypeError):
+            given = dict(inspect.signature(function).bind_partial(*args, **(keywords or [{}])[0]).arguments)
+    name = type(given.pop("self")).__name__ if function.__name__ == "__init__" else function.__name__
+    refuse(error, name, given, lambda: inspect.signature(function))
+    inner = getattr(error, "_expected", None)
+    if inner is not None and set(_packages(error)) == {"lucidgrad"}:  # it speaks of a part that the user does not know
+        _raise(type(error), error, name, given, inspect.signature(function), inner)
+
+
+def refuse_method(error: Exception, owner: Any, method: Callable[..., Any], args: Any, keywords: Any) -> None:
+    """The same for the call of an object whose method does the work."""
+    if _outside(error) is not None:
+        signature = inspect.signature(method)
+        try:
+            given = signature.bind(*args, **keywords).arguments
+        except TypeError:  # Python says by itself what is wrong
+            return
+        refuse(error, type(owner).__name__, given, lambda: signature)
+
+
+def _heads(code: types.CodeType) -> tuple[str, str]:
+    """The parameters of a function as they are declared and as they are passed on."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    names, rest = code.co_varnames[:count], list(code.co_varnames[count:])
+    head: list[str] = []
+    passed: list[str] = []
+    for i, name in enumerate(names):
+        if i == code.co_argcount:
+            head.append("*" + rest.pop(0) if code.co_flags & inspect.CO_VARARGS else "*")
+            passed += [head[-1]] if len(head[-1]) > 1 else []
+        head.append(name)
+        passed.append(name if i < code.co_argcount else f"{name}={name}")
+        if i + 1 == code.co_posonlyargcount:
+            head.append("/")
+    if code.co_flags & inspect.CO_VARARGS and code.co_kwonlyargcount == 0:
+        head.append("*" + rest.pop(0))
+        passed.append(head[-1])
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        head.append("**" + rest.pop(0))
+        passed.append(head[-1])
+    return ", ".join(head), ", ".join(passed)
+
+
+@functools.cache
+def _compiled(head: str, passed: str) -> types.CodeType:
+    source = f"""def call({head}):
+    try:
+        return _function({passed})
+    except Exception as _error:
+        _refuse(_error, {{k: v for k, v in locals().items() if k != "_error"}})
+        raise
+"""
+    return next(c for c in compile(source, __file__, "exec").co_consts if isinstance(c, types.CodeType))
+
+
+def _first_call(*args: Any, **keywords: Any) -> Any:
+    return first_call(args, keywords)  # type: ignore[name-defined]  # noqa: F821  in the function's own globals
+
+
+_FIRST_CALL = _first_call.__code__
+
+
+def guard(module: str, names: Iterable[str]) -> None:
+    """Let the public functions of a module, and the constructors of its classes, refuse what they can't do.
+
+    Primitives do so by themselves.
+    """
+    space = vars(sys.modules[module])
+    for name in names:
+        found = space.get(name)
+        if isinstance(found, type):
+            for base in found.__mro__:
+                if base.__module__.startswith("lucidgrad") and _is_plain(base.__dict__.get("__init__")):
+                    base.__init__ = guarded(base.__dict__["__init__"])  # type: ignore[misc]
+        elif _is_plain(found):
+            space[name] = made = guarded(found)
+            if made.__module__ == found.__module__:
+                made.__module__, made.__qualname__ = module, name  # where a pickle looks for it
+
+
+def guard_methods(owner: type, quick: Iterable[str] = ()) -> None:
+    """The same for the methods of a class, but for quick ones, which do no more than call a primitive."""
+    for name, found in tuple(vars(owner).items()):
+        if name not in quick and _is_plain(found):
+            setattr(owner, name, guarded(found))
+
+
+def _is_plain(found: Any) -> bool:
+    if not isinstance(found, types.FunctionType) or hasattr(found, "primitive") or not _takes_any(found):
+        return False
+    return found.__module__.startswith("lucidgrad") and "first_call" not in found.__globals__
+
+
+def _takes_any(function: Any) -> bool:
+    code = function.__code__
+    return bool(code.co_argcount or code.co_kwonlyargcount or code.co_flags & inspect.CO_VARARGS)
