@@ -132,7 +132,7 @@ class detect_anomaly(new_nodes):
     """A context in which backward raises where it makes a NaN or an infinity, and tells where the op was called.
 
     It looks at all values, so it takes time (and waits for the GPU): for debugging only. The call is also told where
-    backward fails with an error of its own, and where NaN came up in forward already, the operation that made the first.
+    backward fails with an error of its own, and where a NaN came up in forward already, the call that made the first.
 
     Parameters
     ----------
