@@ -231,7 +231,7 @@ class _Observer:
     def before(self, node: Any, g: Any) -> None:
         walk, owner = state.walking, self._profile
         if not any(event._walk is walk for event in owner._stack):
-            walk.at_end.append(lambda: owner._abandon(walk))
+            walk.at_end.append(owner._abandon)
         event = owner._begin(node.recipe.primitive.name, "backward", _raw(g))
         event._walk = walk
 
@@ -240,6 +240,9 @@ class _Observer:
         if owner._stack and owner._stack[-1].kind == "backward":
             given = _raw(cts)
             owner._end(owner._stack[-1], given, _new_bytes(given, _raw(g)))
+
+    def failed(self, node: Any) -> None:
+        """Nothing began that must end."""
 
 
 def _raw(gs: Any) -> list[Any]:

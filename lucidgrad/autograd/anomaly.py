@@ -1,5 +1,6 @@
-"""Anomaly mode: find the operation whose backward made a NaN or an infinity, and where it was called."""
+"""Anomaly mode: find the operation whose backward made a NaN or an infinity or failed, and where it was called."""
 
+import sys
 import traceback
 import warnings
 from typing import Any
@@ -8,11 +9,13 @@ from lucidgrad.core import device
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import new_nodes, plain_nodes, state
+from lucidgrad.core.plan import reach
 from lucidgrad.refusals import guard as _guard
 
 __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]
 
 _TRACE = "traceback"  # where a node's metadata has the stack of its call
+_NAN = "NaN in forward"  # and what its call did with it
 
 
 def _note_stack(node: Any) -> None:
@@ -37,41 +40,65 @@ def stack_of(node: Any) -> str:
     return "".join(traceback.format_list(noted)) if noted else ""
 
 
-class _Inspector:
-    """Looks at every cotangent of a walk."""
+def _note_nan(node: Any, y: Any, arrays: Any) -> None:
+    """Keep whether the result of an operation has a NaN, and whether an input had one."""
+    if "NaN" in _kinds_of(y):
+        given = any("NaN" in _kinds_of(a) for a in arrays if type(a) in device.by_array)
+        node.metadata[_NAN] = "was given" if given else "made"
 
-    def __init__(self) -> None:
+
+def _story(node: Any) -> str:
+    """Which of the operations that a node depends on had the first NaN in forward, if one had."""
+    noted = [n for n in reach([node])[0] if getattr(n, "extras", None) is not None and n.extras.metadata]
+    guilty = max((n for n in noted if _NAN in n.extras.metadata), key=lambda n: n.age, default=None)
+    if guilty is None:
+        return ""
+    verb = guilty.extras.metadata[_NAN]
+    return f". In forward, {guilty.recipe.primitive.name} {verb} the first NaN{_place(stack_of(guilty))}"
+
+
+class _Inspector:
+    """Knows the node whose rule runs, and looks at every cotangent of a walk if it is to check them."""
+
+    def __init__(self, check: bool) -> None:
+        self.check = check
         self._running: dict[Any, Any] = {}  # walk -> the node whose rule runs
 
     def before(self, node: Any, g: Any) -> None:
-        kinds = _kinds_of(g)
+        kinds = _kinds_of(g) if self.check else ()
         if kinds:  # no operation before made it, or the walk would have ended there
             name, kind = node.recipe.primitive.name, " and ".join(kinds)
             _warn(f"{kind} came into backward of {name}", node)
             raise RuntimeError(
                 f"{kind} came into backward of {name}, and no operation's backward made it: "
-                f"the seed, a hook, or the sum of gradients did{_place(stack_of(node))}"
+                f"the seed, a hook, or the sum of gradients did{_place(stack_of(node))}{_story(node)}"
             )
         walk = state.walking
         if walk not in self._running:
-            walk.at_end.append(lambda: self._end(walk))
+            walk.at_end.append(self._end)
         self._running[walk] = node
 
     def after(self, node: Any, g: Any, cts: Any) -> None:
         self._running[state.walking] = None
-        for i, ct in enumerate(cts):
+        for i, ct in enumerate(cts) if self.check else ():
             kinds = _kinds_of(ct)
             if kinds:
                 message = (
                     f"backward of {node.recipe.primitive.name} made {kinds[0]} in the gradient of its input {i + 1}"
                 )
                 _warn(message, node)
-                raise RuntimeError(f"{message} (shape {tuple(ct.shape)}){_place(stack_of(node))}")
+                raise RuntimeError(f"{message} (shape {tuple(ct.shape)}){_place(stack_of(node))}{_story(node)}")
+
+    def failed(self, node: Any) -> None:
+        """An error is about to be raised, or was, for what a node should do."""
+        _warn(f"an error came up in backward of {node.recipe.primitive.name}", node)
 
     def _end(self, walk: Any) -> None:
-        node = self._running.pop(walk)
+        node, error = self._running.pop(walk), sys.exc_info()[1]
         if node is not None:
-            _warn(f"an error came up in backward of {node.recipe.primitive.name}", node)
+            self.failed(node)
+            if error is not None:
+                error.add_note(f"in backward of {node.recipe.primitive.name}{_place(stack_of(node))}")
 
 
 def _warn(message: str, node: Any) -> None:
@@ -105,7 +132,7 @@ class detect_anomaly(new_nodes):
     """A context in which backward raises where it makes a NaN or an infinity, and tells where the op was called.
 
     It looks at all values, so it takes time (and waits for the GPU): for debugging only. The call is also told where
-    backward fails with an error of its own.
+    backward fails with an error of its own, and where a NaN came up in forward already, the call that made the first.
 
     Parameters
     ----------
@@ -121,7 +148,7 @@ class detect_anomaly(new_nodes):
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__(None, _quietly)
+        super().__init__(None, _quietly, call=True)
         self._check = check_nan
         self._observers: list[tuple[Any, ...]] = []
 
@@ -129,16 +156,18 @@ class detect_anomaly(new_nodes):
         super().__enter__()
         self._observers.append(state.observers)
         others = tuple(o for o in state.observers if not isinstance(o, _Inspector))
-        state.observers = (*others, _Inspector()) if self._check else others
+        state.observers = (*others, _Inspector(self._check))
 
     def __exit__(self, *exc: object) -> None:
         state.observers = self._observers.pop()
         super().__exit__(*exc)
 
 
-def _quietly(node: Any) -> None:
+def _quietly(node: Any, y: Any, arrays: Any, keywords: Any) -> None:
     with plain_nodes():
         _note_stack(node)
+        if any(isinstance(o, _Inspector) and o.check for o in state.observers):
+            _note_nan(node, y, arrays)
 
 
 class set_detect_anomaly(detect_anomaly):

@@ -30,6 +30,7 @@ ADVICE = {
     "inference_mode": "leave the inference_mode block, and compute again",
     "infinite_slope": "keep the argument away from the edge of the domain, e.g. lg.sqrt(x + 1e-12), or mask it before",
     "integer": "keep the values in a floating-point dtype",
+    "log_of_zero": "use lg.xlogy(x, y) for x * log(y), or choose before the log: lg.log(lg.where(x > 0, x, 1.0))",
     "never_chosen": "the condition never picks this branch: check it, or the mask",
     "no_grad": "compute it outside the no_grad block, or inside enable_grad()",
     "no_path": "use x in the computation of the loss; run the forward inside lg.autograd.explaining() to see more",
@@ -72,12 +73,14 @@ _SLOPES = frozenset(
     "xlogy erfinv erfcinv ndtri log_odds entr".split()
 )
 _SPECTRAL = frozenset(("eigh", "eig", "svd", "qr"))
+_LOGARITHMS = frozenset(("log", "log2", "log10", "log1p"))
 _DIVIDES = frozenset(("divide", "reciprocal", "rsqrt", "remainder"))
 
 _WORDS = {
     "dead_relu": "all its inputs are at or below zero",
     "saturated_clip": "all values are at or beyond its bounds",
     "saturated": "it is saturated: its slope is zero in this precision",
+    "log_of_zero": "use lg.xlogy(x, y) for x * log(y), or choose before the log: lg.log(lg.where(x > 0, x, 1.0))",
     "never_chosen": "the condition never chooses this input where the loss looks",
     "not_attained": "this input never holds the value that is picked",
     "flat": "it is constant between jumps, so its derivative is zero everywhere",
@@ -279,6 +282,7 @@ def _bad_kept(node: Any) -> tuple[str, str, Any, str] | None:
         maker = getattr(maker, "fork", maker)
         name = maker.recipe.primitive.name
         cause = "bad_forward" if kind == "NaN" else "division_by_zero" if name in _DIVIDES else "overflow"
+        cause = "log_of_zero" if kind == "infinite" and name in _LOGARITHMS else cause
         return cause, f"the forward of {name} made {kind} values already", site_of(maker), name
     return None
 

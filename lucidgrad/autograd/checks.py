@@ -54,7 +54,8 @@ def gradcheck(
     check_batched_grad
         Check ``is_grads_batched`` against one call per seed.
     fast_mode
-        Compare random projections of the Jacobians: two evaluations per input instead of two per entry.
+        Compare three random projections of the Jacobians: six evaluations per input instead of two per entry. They
+        must agree but for rounding; where they don't, every entry is compared.
 
     Returns
     -------

@@ -37,7 +37,7 @@ class FunctionCtx:
         fork = self._fork()
         if fork is None:
             raise RuntimeError("saved_tensors: the graph that kept them is gone; keep an output of the call")
-        return fork.recipe.unpacked(fork)  # type: ignore[no-any-return]
+        return fork.recipe.unpacked(fork)
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs ``forward`` changed in place."""

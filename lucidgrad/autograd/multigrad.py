@@ -73,7 +73,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
                 first = walk not in found
                 if first:
                     found[walk] = _Arrived(len(nodes))
-                    walk.at_end.append(lambda: finish(walk))
+                    walk.at_end.append(finish)
                 arrived = found[walk]
                 arrived.gradients[i] = g
                 plan = walk.plan

@@ -104,7 +104,7 @@ class Walk:
         self.uses = plan.hooked_leaves()
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
-        self.at_end: list[Callable[[], Any]] = []
+        self.at_end: list[Callable[[Walk], Any]] = []
         self.nested = False  # whether another walk ran inside: it may have freed what this one needs
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
@@ -142,7 +142,7 @@ class Walk:
                 if room:
                     sys.setrecursionlimit(sys.getrecursionlimit() - room)
                 for finish in self.at_end:
-                    finish()
+                    finish(self)
                 for place in self.callers.values():
                     place.enter()
 
@@ -226,6 +226,8 @@ class Walk:
             return
         if type(node) is Fork:
             shown, g = tuple(g), self._fill(node, g)
+        for observer in state.observers:
+            observer.before(node, g)
         recipe, extras = node.recipe, node.extras
         if last_write.age < node.age:
             check_saved(node)
@@ -239,8 +241,6 @@ class Walk:
             saved = (recipe.revive or _reviver(recipe))(node, saved)
         else:
             xp = device.by_array[type(g)].xp if type(g) is not tuple else _namespace(g)
-        for observer in state.observers:
-            observer.before(node, g)
         self._pull_all(node, xp, g, saved, shown)
         if not self.retain_graph and recipe.keeps_arrays:
             node.saved = FREED

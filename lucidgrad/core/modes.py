@@ -17,7 +17,7 @@ class _State(threading.local):
     fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
     walking: Any = None  # the walk that is under way
     keep: Callable[..., None] | None = None  # changes what a new node keeps
-    notes: tuple[Callable[[Any], None], ...] = ()  # note something in a new node
+    notes: tuple[Callable[..., None], ...] = ()  # note something in a new node
     keeping: Callable[..., None] | None = None  # both in one call
     observers: tuple[Any, ...] = ()  # see every step of a walk
     casting: Any = None  # (primitive, args) -> args: the precision of operations that have one
@@ -224,17 +224,18 @@ class new_nodes:
     Parameters
     ----------
     keep
-        ``keep(node)`` may replace ``node.saved``; the innermost one counts. With ``call`` it is
-        ``keep(node, y, arrays, keywords)``, with the call as the kernel saw it.
+        ``keep(node)`` may replace ``node.saved``; the innermost one counts.
     note
         ``note(node)`` may store something in the node's extras; all of them are called.
+    call
+        Both are called with ``(node, y, arrays, keywords)``: with the call as the kernel saw it.
     """
 
     def __init__(
-        self, keep: Callable[..., None] | None = None, note: Callable[[Any], None] | None = None, /, call: bool = False
+        self, keep: Callable[..., None] | None = None, note: Callable[..., None] | None = None, /, call: bool = False
     ) -> None:
         self._keep = keep if call or keep is None else lambda node, *_: keep(node)
-        self._note = note
+        self._note = note if call or note is None else lambda node, *_: note(node)
         self._before: list[Any] = []
 
     def __enter__(self) -> Any:
@@ -245,7 +246,7 @@ class new_nodes:
     def __exit__(self, *exc: object) -> None:
         self._set(*self._before.pop())
 
-    def _set(self, keep: Callable[..., None] | None, notes: tuple[Callable[[Any], None], ...]) -> None:
+    def _set(self, keep: Callable[..., None] | None, notes: tuple[Callable[..., None], ...]) -> None:
         state.keep, state.notes = keep, notes
         state.keeping = _all(notes, keep) if notes or keep is not None else None
         switch(state.enabled, state.fresh)
@@ -259,10 +260,10 @@ class plain_nodes(new_nodes):
         self._set(None, ())
 
 
-def _all(notes: tuple[Callable[[Any], None], ...], keep: Callable[..., None] | None) -> Callable[..., None]:
+def _all(notes: tuple[Callable[..., None], ...], keep: Callable[..., None] | None) -> Callable[..., None]:
     def each(node: Any, *call: Any) -> None:
         for note in notes:
-            note(node)
+            note(node, *call)
         if keep is not None:
             keep(node, *call)
 

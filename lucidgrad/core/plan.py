@@ -7,6 +7,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+from .modes import state
 from .tape import FREED, Leaf
 
 _age, extras_of_node = operator.attrgetter("age"), operator.attrgetter("extras")
@@ -63,6 +64,8 @@ class Plan:
 
 def raise_freed(node: Any) -> None:
     """Tell that a node's saved values are gone."""
+    for observer in state.observers:
+        observer.failed(node)
     raise RuntimeError(
         f"backward through {node.recipe.primitive.name} a second time: its saved values were "
         f"freed; pass retain_graph=True to the first backward"
