@@ -1,11 +1,12 @@
 """Sixteen bits hold numbers; float32 computes with them: results and gradients are float32's, rounded once.
 
-The reference is the same call in float32, on the same device, with the values that the 16-bit inputs have. What is found may be
-one unit in the last place of the 16-bit dtype away from it, and, as sums may run in another order, 2e-5 of the largest
-element. Where float32 overflows 16 bits the result is infinite, in both. The cotangents are 16-bit numbers.
+The reference is the same call in float32, on the same device, with the values that the 16-bit inputs have. What is
+found may be one unit in the last place of the 16-bit dtype away from it, and, as sums may run in another order, 2e-5 of
+the largest element. Where float32 overflows 16 bits the result is infinite, in both. Cotangents are 16-bit numbers.
 """
 
 import inspect
+import itertools
 import zlib
 
 import numpy as np
@@ -159,7 +160,7 @@ def test_primitives_on_their_samples(name, way):
     for sample in filter(is_real, samples_of(primitive)):
         if way[0] == "cuda" and any(isinstance(v, np.ndarray) for v in sample.keywords.values()):
             continue
-        for size in MAGNITUDES if NIGHTLY else (1.0, 300.0):
+        for size in MAGNITUDES if NIGHTLY else (300.0,) if way[0] == "cuda" else (1.0, 300.0):
             arrays = [
                 np.asarray(a * size) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in sample.args
             ]
@@ -428,6 +429,14 @@ def test_every_function_of_layers_is_here():
     assert not missing, f"give these a row in CALLS: {sorted(missing)}"
 
 
+#: What every run tries; the nightly one tries all sizes with all magnitudes.
+QUICK = {
+    "cpu-float16": [(10, 6e4), (1000, 1e-4), (1000, 300.0), (100_000, 1.0)],
+    "cpu-bfloat16": [(10, 300.0), (1000, 1.0)],
+    "cuda-float16": [(1000, 300.0)],
+}
+
+
 def drawn(name, magnitude):
     rng = np.random.default_rng(zlib.crc32(name.encode()))
 
@@ -440,10 +449,147 @@ def drawn(name, magnitude):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_functions_at_sizes_and_magnitudes(name, way):
-    sizes = SIZES if NIGHTLY or way[0] == "cpu" else SIZES[:2]
     cases = []
-    for n in sizes:
-        for magnitude in MAGNITUDES:
-            function, arrays = CALLS[name](n, drawn(name, magnitude))
-            cases.append((f"{name}, n={n}, about {magnitude:g}", function, arrays, way))
+    for n, magnitude in itertools.product(SIZES, MAGNITUDES) if NIGHTLY else QUICK["-".join(map(str, way))]:
+        function, arrays = CALLS[name](n, drawn(name, magnitude))
+        cases.append((f"{name}, n={n}, about {magnitude:g}", function, arrays, way))
     failures(cases)
+
+
+# -- by themselves -------------------------------------------------------------------------------
+@pytest.fixture(params=["float16", "bfloat16"])
+def half(request):
+    if request.param == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    return getattr(lg, request.param)
+
+
+def test_sums_go_beyond_where_a_16_bit_sum_stands_still(half):
+    ones, few = lg.ones(6000, dtype=half), lg.zeros(6000, dtype=lg.int64)
+    near = 6000 * float(lg.finfo(half).eps)
+    assert abs(lg.ones((6000, 2), dtype=half).sum(axis=0)[0].item() - 6000) <= near
+    assert abs(lg.cumulative_sum(ones)[-1].item() - 6000) <= near
+    assert abs(lg.scatter_add(lg.zeros(1, dtype=half), 0, few, ones).item() - 6000) <= near
+    assert abs(lg.index_add(lg.zeros(1, dtype=half), 0, few, ones).item() - 6000) <= near
+    w = lg.ones((1, 1), dtype=half, requires_grad=True)
+    F.embedding(few, w).sum().backward()
+    assert abs(w.grad.item() - 6000) <= near
+
+
+def test_means_of_more_elements_than_float16_counts(half):
+    x = lg.ones(100_000, dtype=half, requires_grad=True)
+    y = x.mean()
+    y.backward()
+    assert y.item() == 1 and x.grad[0].item() == lg.tensor(1e-5).to(half).item()
+    assert F.avg_pool2d(lg.ones((1, 1, 112, 112), dtype=half), 112).item() == 1
+
+
+def test_squares_that_overflow(half):
+    x = lg.full((1, 4), 300.0, dtype=half, requires_grad=True)
+    y = F.cosine_similarity(x, x.detach())
+    y.sum().backward()
+    assert y.tolist() == [1.0] and bool(lg.isfinite(x.grad).all())
+
+
+def test_the_default_eps_of_rms_norm_is_that_of_float32(half):
+    x = lg.full((4,), 1e-3, dtype=half)
+    single = F.rms_norm(x.to(lg.float32), (4,))
+    assert F.rms_norm(x, (4,)).tolist() == single.to(half).tolist()
+
+
+@pytest.mark.parametrize("other", ["float32", "float64", "int64", "bool"])
+def test_writing_what_is_wider_in_place(half, other):
+    z = given = lg.ones(3, dtype=half)
+    z += lg.ones(3).to(getattr(lg, other))
+    z *= lg.full((3,), 2.0)
+    assert z is given and z.dtype == half and z.tolist() == [4.0] * 3
+    x = lg.ones(3, requires_grad=True)
+    z = lg.ones(3, dtype=half) * 1
+    z -= x
+    z.sum().backward()
+    assert x.grad.dtype == lg.float32 and x.grad.tolist() == [-1.0] * 3
+
+
+def test_an_asked_dtype_is_given(half):
+    x = lg.full((4,), 9.0, dtype=half)
+    for reduce in (lg.prod, lg.sum, lg.cumulative_prod, lg.cumulative_sum):
+        assert reduce(x, dtype=lg.float32).dtype == lg.float32
+        assert reduce(x.to(lg.float32), dtype=half).dtype == half
+    assert lg.prod(x, dtype=lg.float32).item() == 9.0**4
+    wide = lg.full((4,), 1.0)
+    assert F.mse_loss(x, wide).dtype == F.cosine_similarity(x[None], wide[None]).dtype == lg.float32
+
+
+def test_what_nodes_keep_of_attention_is_not_rounded(half):
+    q, k, v = (lg.randn((1, 8, 4)).to(half).requires_grad_() for _ in range(3))
+    kept = []
+    with lg.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x.dtype) or x, lambda x: x):
+        F.scaled_dot_product_attention(q, k, v)
+    assert kept and set(kept) == {lg.float32}
+
+
+@pytest.mark.parametrize("way", WAYS, indirect=True, ids=["-".join(way) for way in WAYS])
+def test_attention_under_autocast(way):
+    device, dtype = way
+    rng = np.random.default_rng(0)
+    arrays = [rounded(rng.normal(size=(2, 64, 16)) * 3, dtype) for _ in range(4)]
+
+    def gradients(cast):
+        xs = [lg.asarray(a, device=device).requires_grad_() for a in arrays[:3]]
+        with lg.autocast(device, dtype=dtype, enabled=cast):
+            y = F.scaled_dot_product_attention(*xs)
+        assert y.dtype == (dtype if cast else lg.float32)
+        return lg.autograd.grad(y, xs, lg.asarray(arrays[3], device=device).to(y.dtype))
+
+    for found, exact in zip(gradients(True), gradients(False), strict=True):
+        compare("attention", found.to(dtype), exact, dtype)
+
+
+def test_derivatives_of_every_kind_are_of_16_bits(half):
+    x = lg.asarray([[1.0, 2.0, 3.0]]).to(half)
+    for function in (lg.softmax, lg.mean, lg.logsumexp, lambda x: F.layer_norm(x, (3,)), lambda x: F.mse_loss(x, -x)):
+        y, t = lg.func.jvp(function, (x,), (lg.ones_like(x),))
+        assert y.dtype == t.dtype == half
+        assert lg.func.vmap(function)(x).dtype == half
+        g = lg.func.grad(lambda x, f=function: f(x).sum())
+        assert g(x).dtype == half
+        assert lg.func.grad(lambda x, g=g: (g(x) * x).sum())(x).dtype == half
+
+
+# -- beside PyTorch ------------------------------------------------------------------------------
+BESIDE = {
+    "sum": lambda m, x: m.sum(x, dim=0),
+    "cumsum": lambda m, x: m.cumsum(x, 0),
+    "logcumsumexp": lambda m, x: m.logcumsumexp(x, 0),
+    "logsumexp": lambda m, x: m.logsumexp(x, 0),
+    "softmax": lambda m, x: m.softmax(x, 0),
+    "mean": lambda m, x: m.mean(x),
+    "layer_norm": lambda m, x: m.nn.functional.layer_norm(x, (4,)),
+    "normalize": lambda m, x: m.nn.functional.normalize(x, dim=0),
+    "cosine_similarity": lambda m, x: m.nn.functional.cosine_similarity(x, x.flip(0), 0),
+    "avg_pool2d": lambda m, x: m.nn.functional.avg_pool2d(x.reshape((1, 1, 40, 40)), 20),
+    "attention": lambda m, x: m.nn.functional.scaled_dot_product_attention(*[x.reshape((4, 100, 4))] * 3),
+    "mse_loss": lambda m, x: m.nn.functional.mse_loss(x, x.flip(0)),
+    "matmul": lambda m, x: m.matmul(x.reshape((4, 400)), x),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_at_least_as_accurate_as_pytorch(name, half):
+    torch = pytest.importorskip("torch")
+    function = BESIDE[name]
+    values = rounded(np.random.default_rng(1).normal(size=(400, 4)) * 3, half)
+
+    def slopes(m, dtype, take):
+        x = m.asarray(take(values)).to(dtype).requires_grad_()
+        y = function(m, x)
+        g = m.ones_like(y) * 0.5
+        (found,) = m.autograd.grad(y, x, g)
+        return [np.asarray(part.detach().to(m.float64).numpy()) for part in (y, found)]
+
+    exact = slopes(lg, lg.float64, lambda v: v.astype("float64"))
+    ours = slopes(lg, half, lambda v: v)
+    theirs = slopes(torch, getattr(torch, str(half)), torch.from_numpy)
+    for a, b, c in zip(ours, theirs, exact, strict=True):
+        at_best = float(lg.finfo(half).eps) / 2 * np.abs(c).max()
+        assert np.abs(a - c).max() <= max(np.abs(b - c).max() * 1.01, at_best)

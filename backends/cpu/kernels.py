@@ -29,8 +29,7 @@ TABLE: dict[str, Callable[..., Any]] = {
 
 #: Those that add up in loops of NumPy's, or by a library that has no float16; others see to it themselves.
 _ADDING = """
-    avg_pool avg_pool_put convolution convolution_input convolution_weight cumulative_sum fold_windows pair_einsum
-    pool_put
+    avg_pool avg_pool_put convolution convolution_input convolution_weight fold_windows pair_einsum pool_put
 """.split()
 
 TABLE.update((name, through_single(TABLE[name])) for name in _ADDING)

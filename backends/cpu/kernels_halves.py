@@ -23,11 +23,6 @@ def through_single(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wide(kernel: Callable[..., Any], arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    asked = keywords.get("dtype")
-    if asked is not None:
-        narrow = asked == HALF
-        keywords = {**keywords, "dtype": _SINGLE} if narrow else keywords
-    else:
-        narrow = all(type(a) is not np.ndarray or a.dtype is HALF or a.dtype.kind not in "fc" for a in arrays)
+    narrow = all(type(a) is not np.ndarray or a.dtype is HALF or a.dtype.kind not in "fc" for a in arrays)
     y = kernel(*(a.astype(_SINGLE) if type(a) is np.ndarray and a.dtype is HALF else a for a in arrays), **keywords)
     return y.astype(HALF) if narrow else y

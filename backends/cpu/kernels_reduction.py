@@ -17,7 +17,7 @@ def _axes(axis: Any) -> Any:
 def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
     if x.size >= compiled.WORTH_SUM and dtype is None and (made := compiled.sums(x, axis, keepdims)) is not None:
         return made
-    if x.dtype is HALF and dtype is None:
+    if (x.dtype if dtype is None else dtype) is HALF:
         return np.add.reduce(x, axis=_axes(axis), dtype=np.float32, keepdims=keepdims).astype(HALF)
     return np.add.reduce(x, axis=_axes(axis), dtype=dtype, keepdims=keepdims)
 
@@ -102,6 +102,9 @@ def count_nonzero(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
 
 
 def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    if (x.dtype if dtype is None else dtype) is HALF:
+        y = np.cumulative_sum(x, axis=axis, dtype=np.float32, include_initial=include_initial)
+        return y.astype(HALF)
     return np.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 

@@ -166,13 +166,14 @@ def matmul(x1: Any, x2: Any, /, single: bool = False) -> Any:
     handle, places = get_cublas_handle(), (x2.data.ptr, x1.data.ptr, y.data.ptr)
     many = made.outer[0]
     if many == 1:
-        _multiply(handle, how, made, *places, single)
+        _multiply(handle, how, made, places, single)
     elif tables:
         _multiply_scattered(handle, how, made, places, size)
     else:
         steps = [step * n for step, n in zip(made.outer[1:], (size, size, y.itemsize), strict=True)]
         for k in range(many):
-            _multiply(handle, how, made, *(place + k * step for place, step in zip(places, steps, strict=True)), single)
+            at = tuple(place + k * step for place, step in zip(places, steps, strict=True))
+            _multiply(handle, how, made, at, single)
     return y
 
 
@@ -183,7 +184,8 @@ def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
     return cupy.matmul(*(x.astype(_FLOAT) for x in (x1, x2))) if single else cupy.matmul(x1, x2)
 
 
-def _multiply(handle: int, how: _Type, made: Gemm, at2: int, at1: int, at: int, single: bool) -> None:
+def _multiply(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], single: bool) -> None:
+    at2, at1, at = places
     (flag2, flag1), (n, m, k), (leading2, leading1, leading) = made.flags, made.sizes, made.leading
     number, compute, algorithm = how.number, how.compute, cublas.CUBLAS_GEMM_DEFAULT
     made_of = runtime.CUDA_R_32F if single else number
