@@ -47,6 +47,16 @@ MISSING: dict[str, str] = {
     f"together, so that single ones can't be moved; the laws check its derivatives"
     for name in ("attention_pull", "lstm_sequence_pull", "gru_sequence_pull", "rnn_sequence_pull")
 }
+MISSING |= {
+    name: f"the derivative of {of} with respect to a parameter, which that row shows; it is compared with mpmath "
+    f"to the second order in tests/ops/test_parameter_derivatives.py"
+    for name, of in {
+        "beta_slope": "lower_beta",
+        "gamma_slope": "lower_gamma",
+        "riemann_slope": "riemann_zeta",
+        "zeta_slope": "hurwitz_zeta",
+    }.items()
+}
 
 
 def reason(name: str, column: str) -> str | None:
