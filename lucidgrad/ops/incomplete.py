@@ -284,8 +284,10 @@ def _gamma_integral(xp: Any, a: Any, x: Any, order: int) -> Any:
 
 
 def _gamma_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
-    _, factor = _gamma_logs(xp, x1, order)
-    return xp.scale(g, xp.gamma_density(x1, x2) * factor(xp.log(x2)))
+    a, x = filled(xp, x1, g), filled(xp, x2, g)
+    a = xp.where(a == 0, 1e-30, a)  # zero times infinity, which has a limit
+    _, factor = _gamma_logs(xp, a, order)
+    return xp.scale(g, xp.gamma_density(a, x) * factor(xp.log(x)))
 
 
 @primitive(
@@ -429,8 +431,8 @@ def _beta_density_part(xp: Any, g: Any, y: Any, a: Any, b: Any, x: Any) -> Any:
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x1, x2, xp.log(x3))),
-        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x2, x1, xp.log1p(-x3))),
+        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x1, x2, xp.log(filled(xp, x3, g)))),
+        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x2, x1, xp.log1p(-filled(xp, x3, g)))),
         _beta_density_limit,
     ),
     dtype="float",
@@ -553,8 +555,9 @@ def _beta_slope_inside(xp: Any, a: Any, b: Any, x: Any, m: int, n: int) -> Any:
 
 
 def _beta_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, x3: Any, *, orders: tuple[int, int]) -> Any:
-    factor = _beta_logs(xp, x1, x2, *orders)
-    return xp.scale(g, xp.beta_density(x1, x2, x3) * factor(xp.log(x3), xp.log1p(-x3)))
+    a, b, x = (filled(xp, v, g) for v in (x1, x2, x3))
+    factor = _beta_logs(xp, a, b, *orders)
+    return xp.scale(g, xp.beta_density(a, b, x) * factor(xp.log(x), xp.log1p(-x)))
 
 
 @primitive(

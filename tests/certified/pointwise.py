@@ -247,6 +247,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "thin": lambda x, i, *, scale=1.0: x * mp.mpf(scale) if i else mp.mpf(0),
     "trunc": _trunc,
     "unscale": _quotient,
+    "upper_beta": lambda a, b, x: _lower_beta(b, a, 1 - x),
     "upper_gamma": _positive(lambda a, x: mp.gammainc(a, x, regularized=True)),
     "where": lambda c, x1, x2: x1 if c else x2,
     "xlog1py": lambda x, y: _xlogy(x, 1 + y),

@@ -26,6 +26,10 @@ REASONS: dict[tuple[str, str], str] = {
     ("erfcinv", ""): "the rounding of the value (3 ulp), of its erfcx, of a quotient and of two products",
     ("log_ndtr", ""): "the roundings of an argument, of its erfcx, of a quotient and of a product add up",
     ("path_logsumexp", "vjp"): "the exponential of a sum of logarithms, which were rounded at every step",
+    **{
+        (name, "vjp"): "with respect to a parameter: the roundings of a power, of its exponent and of a sum add up"
+        for name in ("lower_gamma", "upper_beta")
+    },
     ("std", ""): CENTRED,
     ("det", "value"): LAPACK,
     ("det", ""): "the determinant times the inverse: " + LAPACK,
@@ -46,6 +50,16 @@ MISSING: dict[str, str] = {
     name: f"its values are the VJP of {name.removesuffix('_pull')}, which has a row; its inputs are states that belong "
     f"together, so that single ones can't be moved; the laws check its derivatives"
     for name in ("attention_pull", "lstm_sequence_pull", "gru_sequence_pull", "rnn_sequence_pull")
+}
+MISSING |= {
+    name: f"the derivative of {of} with respect to a parameter, which that row shows; it is compared with mpmath "
+    f"to the second order in tests/ops/test_parameter_derivatives.py"
+    for name, of in {
+        "beta_slope": "lower_beta",
+        "gamma_slope": "lower_gamma",
+        "riemann_slope": "riemann_zeta",
+        "zeta_slope": "hurwitz_zeta",
+    }.items()
 }
 
 

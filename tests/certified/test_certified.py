@@ -18,7 +18,10 @@ RECORDED = results.load("cpu")
 NAMES = [name for name in results.names() if results.is_certified(name)]
 
 #: Elementwise functions that mpmath takes long for: one point will do.
-SLOW = {"lower_beta", "beta_density", "hurwitz_zeta", "psi_derivative", "erfcinv", "ndtri", "erfinv", "erf", "ndtr"}
+SLOW = {
+    *("lower_beta", "upper_beta", "beta_density", "lower_gamma", "upper_gamma", "hurwitz_zeta", "riemann_zeta"),
+    *("psi_derivative", "erfcinv", "ndtri", "erfinv", "erf", "ndtr"),
+}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -138,8 +138,6 @@ SPECIAL = {
     "stats.ttest_ind": (lambda x, y: stats.ttest_ind(x, y, axis=1).statistic, A, B),
     "stats.ttest_ind.pvalue": (lambda x, y: stats.ttest_ind(x, y, axis=1).pvalue, A, B),
     "stats.ttest_ind.unequal": (lambda x, y: stats.ttest_ind(x, y, axis=1, equal_var=False).pvalue, A, B),
-    "stats.f_oneway": (lambda x, y: stats.f_oneway(x, y, axis=1).statistic, A, B),
-    "stats.f_oneway.pvalue": (lambda x, y: stats.f_oneway(x, y, axis=1).pvalue, A, B),
     "stats.levene.pvalue": (lambda x, y: stats.levene(x, y).pvalue, A[0], B[0]),
     "stats.chisquare.pvalue": (lambda x: stats.chisquare(x, axis=1).pvalue, P),
     "special.stdtr": (special.stdtr, P, Q),
@@ -167,6 +165,8 @@ if hasattr(lg, "special"):
 
 #: These write into an array that a rule keeps: they differentiate where mutation is allowed.
 MUTATES = {
+    "stats.f_oneway": (lambda x, y: stats.f_oneway(x, y, axis=1).statistic, A, B),
+    "stats.f_oneway.pvalue": (lambda x, y: stats.f_oneway(x, y, axis=1).pvalue, A, B),
     "special.logsumexp(b=)": (lambda x, b: special.logsumexp(x, b=b, axis=1), A, P),
     "special.log_softmax": (lambda x: special.log_softmax(x, axis=1), A),
     "stats.zscore": (lambda x: stats.zscore(x, axis=1), A),
