@@ -9,6 +9,7 @@ import functools
 import operator
 import warnings
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,44 @@ from lucidgrad.core.dispatch import complexes, floats
 from lucidgrad.core.errors import DeviceError
 from lucidgrad.core.levels import BINARY, COMPARE, Layer
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, meta_of, registry
+
+
+class Offered:
+    """What a library offers, of a namespace or a part of it: what is missing or refused is said by name."""
+
+    def __init__(self, device: str, library: Any, replaced: dict[str, Any] | None = None, path: str = "") -> None:
+        self._device, self._library, self._replaced, self._path = device, library, replaced or {}, path
+
+    def __getattr__(self, name: str) -> Any:
+        path = f"{self._path}{name}"
+        found = self._replaced.get(path) or getattr(self._library, name, None)
+        if found is None:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            raise self._refusal(path, "its library has no such function")
+        if isinstance(found, ModuleType) or (not self._path and name in ("linalg", "fft")):
+            found = Offered(self._device, found, self._replaced, f"{path}.")
+        elif callable(found) and not isinstance(found, type):
+            found = self._guarded(path, found)
+        setattr(self, name, found)
+        return found
+
+    def _guarded(self, path: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            try:
+                return function(*args, **keywords)
+            except (RuntimeError, ValueError) as error:
+                if isinstance(error, ValueError) and "support" not in str(error):
+                    raise
+                raise self._refusal(path, str(error).partition("\n")[0] or type(error).__name__) from error
+
+        return call
+
+    def _refusal(self, path: str, reason: str) -> DeviceError:
+        return DeviceError(
+            f"{path} can't be computed on device {self._device!r}: {reason}; where the CPU can, use x.to('cpu')"
+        )
 
 
 class Generic(Backend):
@@ -38,8 +77,10 @@ class Generic(Backend):
 
     def __init__(self, name: str, library: Any, array_types: tuple[type, ...]) -> None:
         super().__init__()
+        library = Offered(name, library, self.replaced(library))
         self.name, self.library, self.array_types = name, library, array_types
-        self._native = self.dtype_objects(key for key in dtypes.known() if hasattr(library, key))
+        known = (key for key in dtypes.known() if key != "bfloat16" and hasattr(library._library, key))
+        self._native = self.dtype_objects(known)
         self._canonical = {native: dtypes.named(key) for key, native in self._native.items()}
         floats.update(native for key, native in self._native.items() if "float" in key or "complex" in key)
         complexes.update(native for key, native in self._native.items() if "complex" in key)
@@ -51,6 +92,10 @@ class Generic(Backend):
         import array_api_compat
 
         return cls(name, array_api_compat.array_namespace(array), (type(array),))
+
+    def replaced(self, library: Any) -> dict[str, Any]:
+        """Functions, by their paths, to be used in place of the library's own, which do something else."""
+        return {}
 
     # -- dtypes
     def dtype_objects(self, names: Iterable[str]) -> dict[str, Any]:
@@ -64,10 +109,26 @@ class Generic(Backend):
         for key, known in dtypes.known().items():
             if known == dtype and key in self._native:
                 return self._native[key]
-        raise TypeError(f"dtype {dtype} is not known on device {self.name!r}")
+        raise self._unknown(dtype)
 
     def dtype_of(self, array: Any) -> Any:
-        return self._canonical[array.dtype]
+        try:
+            return self._canonical[array.dtype]
+        except KeyError:
+            raise self._unknown(array.dtype) from None
+
+    def _unknown(self, dtype: Any) -> TypeError:
+        known = ", ".join(name for name in self._native if name.startswith("float"))
+        return TypeError(
+            f"given {str(dtype).rpartition('.')[2]}, which is not computed with on device {self.name!r}; there are "
+            f"{known}, and others on device 'cpu'"
+        )
+
+    def locate(self, where: device.Device) -> device.Device:
+        """The library's own choice: it has no devices that are told apart here."""
+        if where.index is not None:
+            raise DeviceError(f"device {str(where)!r} is not known: there is {self.name!r} alone, without an index")
+        return where
 
     def kernel(self, primitive: Primitive) -> Callable[..., Any]:
         """Python numbers become arrays where a program runs: it may use them where only arrays can stand."""
@@ -76,7 +137,7 @@ class Generic(Backend):
             return run
         return numbers_as_arrays(self, run)
 
-    def write(self, array: Any, key: Any, value: Any) -> None:
+    def write(self, array: Any, key: Any, value: Any) -> Any:
         """Write whole arrays only: the standard knows few keys, so a part is replaced in a copy first."""
         if type(value) not in self.array_types:
             value = self.asarray(value, dtype=self.dtype_of(array))
@@ -84,6 +145,7 @@ class Generic(Backend):
             steps = ((registry["index"], {"key": key}, meta_of(array)),)
             value = registry["overwrite"].program(self.xp, array, value, steps=steps)
         array[...] = self.kernels["astype"](value, array.dtype)
+        return array
 
     # -- making arrays
     def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
@@ -101,9 +163,11 @@ class Generic(Backend):
 
     def asarray(self, value: Any, dtype: Any = None, where: Any = None, copy: bool | None = None) -> Any:
         if type(value) in self.array_types:
+            self.dtype_of(value)
             made = self.library.asarray(value, dtype=self.native(dtype), copy=copy)
             return made if where is None else self.placed(made, where)
         host = device.backend_named("cpu").asarray(value, dtype=dtype)
+        self.native(host.dtype)
         return self.placed(self.library.asarray(host, copy=copy), where)
 
     def to_numpy(self, array: Any) -> Any:
@@ -121,16 +185,14 @@ class Strict(Generic):
         number = str(array.device).strip("')").rpartition("device")[2]
         return device.Device(self.name, int(number) if number.isdigit() else None)
 
+    def locate(self, where: device.Device) -> device.Device:
+        if where.index not in (None, 1, 2):
+            raise DeviceError(f"device {str(where)!r} is not known: array-api-strict has strict, strict:1 and strict:2")
+        return where
+
     def placed(self, array: Any, where: Any) -> Any:
         number = None if where is None else device.Device(where).index
-        if number is None:
-            return array
-        try:
-            return array.to_device(self.library.Device(f"device{number}"))
-        except ValueError:
-            raise DeviceError(
-                f"device {where} is not known: array-api-strict has strict, strict:1 and strict:2"
-            ) from None
+        return array if number is None else array.to_device(self.library.Device(f"device{number}"))
 
     def storage(self, array: Any) -> Any:
         base = array._array.base
@@ -145,10 +207,11 @@ class Strict(Generic):
     def writable(self, array: Any) -> bool:
         return bool(array._array.flags.writeable)
 
-    def write(self, array: Any, key: Any, value: Any) -> None:
+    def write(self, array: Any, key: Any, value: Any) -> Any:
         """Write into the memory itself: the standard has no word for what repeated indices do, NumPy has."""
         parts = tuple(getattr(part, "_array", part) for part in (key if isinstance(key, tuple) else (key,)))
         array._array[parts] = getattr(value, "_array", value)
+        return array
 
     def to_numpy(self, array: Any) -> Any:
         return array._array

@@ -74,6 +74,8 @@ class Backend:
     rank: ClassVar[int] = 0  # raw arrays; levels stand above
     mixes: ClassVar[bool] = False  # computes with arrays of another back end of its device, too
     unwritable: ClassVar[str] = "an expanded view, or a read-only array; clone it first"  # why memory may be so
+    replaces: ClassVar[bool] = False  # arrays never change: a tensor that is written gets another one
+    why_copied: ClassVar[str] = ""  # why a view is a copy, where some are (`device.copying`)
     quiet: Callable[[], AbstractContextManager[Any]] | None = None  # silences floating-point warnings
 
     def __init__(self) -> None:
@@ -112,9 +114,10 @@ class Backend:
         """Whether the elements follow one another in memory, the last axis fastest."""
         return not hasattr(array, "flags") or bool(array.flags.c_contiguous)
 
-    def write(self, array: Any, key: Any, value: Any) -> None:
-        """``array[key] = value``."""
+    def write(self, array: Any, key: Any, value: Any) -> Any:
+        """``array[key] = value``; returns what has the new values, another array where arrays never change."""
         array[key] = value
+        return array
 
     def copy(self, array: Any) -> Any:
         return self.library.asarray(array, copy=True)

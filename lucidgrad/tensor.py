@@ -8,8 +8,8 @@ from .arranging import Arranging
 from .core import device, dispatch, dtype, inplace
 from .core.batching import Batched
 from .core.box import INFERENCE, Box
-from .core.device import Device, located
-from .core.dispatch import box, floats, node_of
+from .core.device import Device, copying, located
+from .core.dispatch import box, floats, node_of, track_copy
 from .core.dtype import known as known_dtypes
 from .core.dual import without_tangents
 from .core.engine import tape_namespace
@@ -228,6 +228,8 @@ class Tensor(Box, Operators, Methods, Arranging):
         made: Tensor = box(self.array if not isinstance(self.array, Layer) else without_tangents(self.array))
         if self._alias is INFERENCE:
             made._alias = INFERENCE
+        if copying:
+            track_copy(self, made, "detach", {})
         return leave("detach", self, made) if unusual else made
 
     def detach_(self) -> "Tensor":

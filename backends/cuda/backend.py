@@ -123,7 +123,7 @@ class CUDA(Backend):
     def writable(self, array: Any) -> bool:
         return not overlapping(array)
 
-    def write(self, array: Any, key: Any, value: Any) -> None:
+    def write(self, array: Any, key: Any, value: Any) -> Any:
         with self.at(array):
             if type(value) is np.ndarray:
                 value = cupy.asarray(value)
@@ -131,6 +131,7 @@ class CUDA(Backend):
                 put("__setitem__", array, key, signed(value))
             else:
                 array[key] = signed(value)
+        return array
 
     def copy(self, array: Any) -> Any:
         with self.at(array):

@@ -457,7 +457,7 @@ class Call:
         if x.array is not y.array and isinstance(x.array, Layer):  # the tangent, too
             inplace.check_levels(self.name, x.array, y.array)
             inplace.check_writable(x, self.name, recording=False)
-            device.by_array[type(x.array)].write(x.array, ..., y.array)
+            x.array = device.by_array[type(x.array)].write(x.array, ..., y.array)
         if state.recording and (y._node is not None or node_of(x) is not None):
             inplace.check_writable(x, self.name, recording=True)
             inplace._rebase(x, y._node)

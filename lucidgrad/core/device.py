@@ -21,6 +21,10 @@ _quiets: list[Callable[[], AbstractContextManager[Any]]] = []
 places: dict[type, Callable[[Any], Any]] = {}
 
 
+#: Array types whose library copies where others give views -> whether it does, by the primitive's name and keywords.
+copying: dict[type, Callable[[str, dict[str, Any]], bool]] = {}
+
+
 class _Defaults(threading.local):
     """The devices that new tensors go to, the innermost last."""
 

@@ -14,7 +14,7 @@ from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .modes import set_casting, state, switch, unusual
 from .primitive import ELEMENTWISE, LARGE, ROUNDED, Primitive, meta_of, registry
-from .tape import Extras, Fork, Node, Output, ages
+from .tape import Extras, Fork, Node, Output, ages, storage
 
 SCALARS = (bool, int, float, complex)
 
@@ -180,6 +180,26 @@ def track_view(x: Any, out: Any, primitive: Primitive, keywords: dict[str, Any])
         storage = device.by_array[type(x.array)].storage
         if storage(out.array) is storage(x.array):
             out._alias = alias_of(x, ((primitive, keywords),))
+        if device.copying:
+            track_copy(x, out, primitive.name, keywords)
+
+
+#: By their ids, tensors that would share memory with another but for their library, which copies; and that other one.
+copies: dict[int, tuple[Any, Any]] = {}
+
+
+def track_copy(x: Any, out: Any, name: str, keywords: dict[str, Any]) -> None:
+    """If the library copied where others give a view, note it: neither tensor may be written while both are alive."""
+    find = device.copying.get(type(x.array))
+    if find is not None and find(name, keywords):
+        alias = x._alias  # in inference mode nobody knows what a tensor is a view of, but for its memory
+        base = x if alias is None else storage(x.array) if alias is INFERENCE else alias.base
+        _, source = copies.get(id(x), (None, weakref.ref(base)))
+        copies[id(out)] = weakref.ref(out, functools.partial(_forget, id(out))), source
+
+
+def _forget(key: int, _: Any) -> None:
+    copies.pop(key, None)
 
 
 def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alias | None:
@@ -443,4 +463,5 @@ def _fork(
         for out in outs:
             if type(out.array) is type(tensor.array):
                 out._alias = alias_of(tensor, (), f"is one of several views that {primitive.name} returned")
+                track_copy(tensor, out, primitive.name, keywords)
     return outs

@@ -12,7 +12,7 @@ from typing import Any
 from . import device, dtype as dtypes
 from .batching import through_program
 from .box import INFERENCE, Alias, Box
-from .dispatch import complexes, compute, history, meet, move_retain, node_of, record, unified, unwrap
+from .dispatch import complexes, compute, copies, history, meet, move_retain, node_of, record, unified, unwrap
 from .levels import shell
 from .modes import state, unusual
 from .primitive import LINEAR, Meta, Primitive, primitive
@@ -83,6 +83,13 @@ def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any, winners: Any = None) ->
 def check_writable(x: Any, name: str, recording: bool) -> None:
     """Raise where PyTorch refuses an in-place operation."""
     alias = x._alias
+    for key, (_, source) in list(copies.items()):
+        owner = source()
+        if owner is not None and (key == id(x) or owner is _base(x) or owner is storage(x.array)):
+            raise RuntimeError(
+                f"{name}: a view is written, or what it is a view of, and on device {str(x.device)!r} it is a copy: "
+                f"{device.by_array[type(x.array)].why_copied}"
+            )
     if alias is INFERENCE:
         if state.fresh is not INFERENCE:
             raise RuntimeError(
@@ -122,7 +129,7 @@ def update(op: Any, x: Any, *others: Any, **keywords: Any) -> Any:
         return _recorded_update(step, x, others, {**step.keywords, **keywords})
     check_writable(x, step.name + "_", recording=False)
     y = op(x, *others, **keywords).array
-    _write(step.name, x.array, y)
+    x.array = _write(step.name, x.array, y)
     _tell(step, (x, *others), x)
     return x
 
@@ -143,7 +150,7 @@ def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: d
             kept[i] = device.by_array[type(x.array)].copy(arrays[i])  # the rule wants the value from before
     y = compute(step, arrays, keywords)
     with _Undo(x) if state.keeping is not None else nullcontext():
-        _write(step.name, x.array, y)
+        x.array = _write(step.name, x.array, y)
         nodes[0] = _overwritten(x, nodes[0])
         _rebase(x, record(step, x.array, kept, nodes, wanted, keywords) if wanted else None, before)
     _tell(step, (x, *others), x)
@@ -167,15 +174,15 @@ class _Undo:
 
     def __exit__(self, kind: Any, *exc: object) -> None:
         if kind is not None:
-            device.by_array[type(self.x.array)].write(self.x.array, ..., self.values)
+            self.x.array = device.by_array[type(self.x.array)].write(self.x.array, ..., self.values)
             touch(self.x.array)
             for tensor, node in self.nodes:
                 new, tensor._node = tensor._node, node
                 move_retain(tensor, new)
 
 
-def _write(name: str, old: Any, new: Any) -> None:
-    """Put a result into the memory of the array it was computed from."""
+def _write(name: str, old: Any, new: Any) -> Any:
+    """Put a result into the memory of the array it was computed from; returns what holds it now."""
     if new.shape != old.shape:
         raise RuntimeError(
             f"{name}_: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
@@ -185,8 +192,9 @@ def _write(name: str, old: Any, new: Any) -> None:
         raise RuntimeError(
             f"{name}_: a result of dtype {new.dtype} can't be written into a tensor of dtype {old.dtype}"
         )
-    device.by_array[type(old)].write(old, ..., new)
-    touch(old)
+    made = device.by_array[type(old)].write(old, ..., new)
+    touch(made)
+    return made
 
 
 def check_levels(name: str, old: Any, new: Any) -> None:
@@ -239,10 +247,10 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
         before = shell(x.array), shell(_base(x).array)
     with _Undo(x) if recording and state.keeping is not None else nullcontext():
         if backend.rank:  # a key speaks of one example
-            backend.write(x.array, ..., compute(over, [x.array, array], more))
+            x.array = backend.write(x.array, ..., compute(over, [x.array, array], more))
         else:
             try:
-                backend.write(x.array, keywords["key"], array)
+                x.array = backend.write(x.array, keywords["key"], array)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{name}: given a value of shape {getattr(array, 'shape', ())}: {error}") from None
         touch(x.array)
@@ -265,7 +273,7 @@ def _winners(step: Primitive, keywords: dict[str, Any], meta: Meta) -> Any:
     order = backend.xp.reshape(
         backend.create("arange", meta.device, math.prod(part.shape), dtype=integers), shape=tuple(part.shape)
     )
-    backend.write(places, keywords["key"], order)
+    places = backend.write(places, keywords["key"], order)
     return find(places, **keywords) == order
 
 

@@ -237,11 +237,13 @@ class LayerBackend:
     def copy(self, array: Layer) -> Any:
         return array.map(lambda part: device.by_array[type(part)].copy(part))
 
-    def write(self, target: Layer, key: Any, value: Any) -> None:
+    def write(self, target: Layer, key: Any, value: Any) -> Layer:
         target.write(value)  # as a whole: a key speaks of one example
+        return target
 
     def writable(self, array: Layer) -> bool:
-        return self._inner(array).writable(array.front)
+        inner = self._inner(array)
+        return bool(inner.writable(array.front) and not inner.replaces)
 
     def contiguous(self, array: Layer) -> bool:
         return self._inner(array).contiguous(array.front)

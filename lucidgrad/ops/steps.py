@@ -39,13 +39,14 @@ class Columns(list[list[Any]]):
 class Plan:
     """Arrays of one device whose columns have one dtype each: what a kernel takes."""
 
-    __slots__ = ("backend", "columns", "complex", "dtype", "marks", "shapes")
+    __slots__ = ("backend", "columns", "complex", "dtype", "marks", "rows", "shapes")
 
     def __init__(self, backend: Any, arrays: Sequence[Any]) -> None:
         self.backend, self.dtype = backend, arrays[1].dtype  # of the gradients, which are not kept
         self.complex = arrays[0].dtype in complexes
         self.columns = Columns(len(arrays))
         self.shapes: list[tuple[int, ...]] = []
+        self.rows: list[Sequence[Any]] = []  # the tensors, where arrays are replaced instead of written
         self.marks: list[Any] | None = None  # what notes writes to the memory of these arrays
 
     def renew(self, lists: Sequence[Sequence[Any]]) -> bool:
@@ -62,6 +63,13 @@ class Plan:
                 return False
         self.columns[1] = grads
         return True
+
+    def replace(self) -> None:
+        """Give the tensors their new arrays, where these never change."""
+        for k, column in enumerate(self.columns):
+            if k != 1:
+                for row, array in zip(self.rows, column, strict=True):
+                    row[k].array = array
 
     def touch(self) -> None:
         """Note that all but the gradients were written."""
@@ -119,7 +127,7 @@ class Step:
             groups = [plan]
         else:
             groups = self._grouped(lists)
-            if plans is not None and len(groups) == 1:
+            if plans is not None and len(groups) == 1 and not groups[0].rows:
                 plans[len(lists)] = groups[0]
         unfused = False
         if not _PLAIN.issuperset(map(type, settings.values())):
@@ -128,6 +136,8 @@ class Step:
             with plan.backend.at(plan.columns[0][0]):
                 (self._compute_unfused if unfused else self._compute)(plan, settings)
             plan.columns[1] = []
+            if plan.rows:
+                plan.replace()
             plan.touch()
 
     def _grouped(self, lists: Sequence[Sequence[Any]]) -> list["Plan"]:
@@ -144,7 +154,7 @@ class Step:
                         f"{self.name}: given a parameter on {where} with a gradient or state on {x.device}, expected "
                         f"one device; optimizer.load_state_dict(optimizer.state_dict()) moves a state to its parameters"
                     )
-                if k != 1 and (x._alias is INFERENCE or not backend.writable(array)):
+                if k != 1 and (x._alias is INFERENCE or device.copying or not backend.writable(array)):
                     check_writable(x, self.name, recording=False)
                 if array.shape != shape:
                     raise RuntimeError(
@@ -157,6 +167,8 @@ class Step:
             if plan is None:
                 plan = groups[key] = Plan(backend, arrays)
             plan.shapes.append(shape)
+            if backend.replaces:
+                plan.rows.append(row)
             for column, array in zip(plan.columns, arrays, strict=True):
                 column.append(array)
         return list(groups.values())
@@ -205,10 +217,11 @@ class Step:
 
     @staticmethod
     def _write(backend: Any, formula: Callable[..., Any], columns: list[list[Any]], settings: Settings) -> None:
-        for old in zip(*columns, strict=True):
+        written = columns[:1] + columns[2:]
+        for row, old in enumerate(zip(*columns, strict=True)):
             new = formula(backend.xp, *old, **settings)
-            for target, value in zip((old[0], *old[2:]), new, strict=True):
-                backend.write(target, ..., value)
+            for column, value in zip(written, new, strict=True):
+                column[row] = backend.write(column[row], ..., value)
 
     def record(self, *lists: Sequence[Any], **settings: Any) -> None:
         """The same on the tape: params, grads and settings may have a history, and what is written gets one."""
@@ -243,6 +256,8 @@ def _on_host(settings: Settings) -> tuple[Settings, bool]:
 
 def _as_real(backend: Any, columns: list[list[Any]]) -> tuple[list[list[Any]], Callable[[], None]]:
     """Complex arrays as pairs of real ones, and what writes back those that had to be copied."""
+    if not hasattr(columns[0][0], "flags"):
+        return _in_halves(backend, columns)
     later: list[tuple[Any, Any]] = []
 
     def pairs(array: Any, written: bool) -> Any:
@@ -258,6 +273,19 @@ def _as_real(backend: Any, columns: list[list[Any]]) -> tuple[list[list[Any]], C
     def finish() -> None:
         for array, ordered in later:
             backend.write(array, ..., ordered.reshape(array.shape))
+
+    return made, finish
+
+
+def _in_halves(backend: Any, columns: list[list[Any]]) -> tuple[list[list[Any]], Callable[[], None]]:
+    """The same where memory can't be seen as that of another dtype."""
+    xp = backend.xp
+    made = [[xp.stack(xp.real(array), xp.imag(array), axis=-1) for array in column] for column in columns]
+
+    def finish() -> None:
+        for k, (column, pairs) in enumerate(zip(columns, made, strict=True)):
+            for row, pair in enumerate(pairs if k != 1 else ()):
+                column[row] = backend.write(column[row], ..., pair[..., 0] + 1j * pair[..., 1])
 
     return made, finish
 
