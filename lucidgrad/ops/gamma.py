@@ -458,7 +458,7 @@ def rise(xp: Any, a: Any, b: Any) -> Any:
     return xp.where(small, steps, 0) + (xp.log1p(b / z) + part * (0.5 / z + (z + end) / end * u * rest))
 
 
-def _betaln_slope(xp: Any, a: Any, b: Any) -> Any:
+def betaln_slope(xp: Any, a: Any, b: Any) -> Any:
     """``psi(a) - psi(a + b)``."""
     a, b = filled(xp, a, b), filled(xp, b, a)
     plain = (a > 0) & (b > 0) & (a < math.inf) & (b < math.inf)
@@ -469,8 +469,8 @@ def _betaln_slope(xp: Any, a: Any, b: Any) -> Any:
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, x1, x2: xp.scale(g, _betaln_slope(xp, x1, x2)),
-        lambda xp, g, x1, x2: xp.scale(g, _betaln_slope(xp, x2, x1)),
+        lambda xp, g, x1, x2: xp.scale(g, betaln_slope(xp, x1, x2)),
+        lambda xp, g, x1, x2: xp.scale(g, betaln_slope(xp, x2, x1)),
     ),
     dtype="float",
 )
@@ -526,7 +526,7 @@ def _beta_slope(xp: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
     flip = 1 - 4 * (half - xp.floor(half))  # the cosine of pi times an integer
     slope = (xp.psi(p) - xp.psi(rest)) * (xp.sin(r) * (1 / math.pi)) + xp.cos(r)
     slope = xp.gamma(p) * xp.gamma(rest) * xp.gamma(q) * flip * slope
-    plain = _betaln_slope(xp, xp.where(zero, 1, a), xp.where(zero, 1, b))
+    plain = betaln_slope(xp, xp.where(zero, 1, a), xp.where(zero, 1, b))
     return xp.where(zero, xp.scale(g, slope), xp.scale(xp.scale(g, y), plain))
 
 

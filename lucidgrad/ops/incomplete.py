@@ -22,7 +22,7 @@ from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
-from .gamma import gammaln_after_one, log_stirling, rise
+from .gamma import betaln_slope, gammaln_after_one, log_stirling, rise
 from .jets import bell, leibniz, psis, share
 from .polynomials import polynomial
 from .transcendental import filled
@@ -417,7 +417,7 @@ def _beta_density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any, x3: Any) -> A
 def _log_slope(xp: Any, g: Any, a: Any, b: Any, log_t: Any) -> Any:
     """The derivative of the density's logarithm with respect to ``a``."""
     a, b = filled(xp, a, g), filled(xp, b, g)
-    return log_t - (xp.psi(a) - xp.psi(a + b))
+    return log_t - betaln_slope(xp, a, b)
 
 
 def _beta_density_part(xp: Any, g: Any, y: Any, a: Any, b: Any, x: Any) -> Any:

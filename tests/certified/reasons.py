@@ -30,6 +30,10 @@ REASONS: dict[tuple[str, str], str] = {
         (name, "vjp"): "with respect to a parameter: the roundings of a power, of its exponent and of a sum add up"
         for name in ("lower_gamma", "upper_beta")
     },
+    (
+        "beta_density",
+        "vjp",
+    ): "with respect to a parameter: the roundings of the value and of a sum of logarithms",
     ("std", ""): CENTRED,
     ("det", "value"): LAPACK,
     ("det", ""): "the determinant times the inverse: " + LAPACK,
