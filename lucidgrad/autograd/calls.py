@@ -28,7 +28,7 @@ class Call:
     kind, view, outputs, dtype, variadic, precision = Kind("custom"), False, True, "same", True, None
     keywords: dict[str, Any] = {}  # noqa: RUF012
     optional: frozenset[str] = frozenset()
-    batch, rules, only, index, pulls, revive = None, (), None, 0, (), None
+    batch, rules, only, index, pulls, revive, flat = None, (), None, 0, (), None, False
 
     pushing = False  # whether backward is being transposed
     single = False

@@ -13,7 +13,7 @@ from lucidgrad.func.forward import check_tangents, jvp as _push
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
-from .gradient import grad
+from .gradient import differentiate
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -127,7 +127,7 @@ def _check_slopes(who: str, slopes: Sequence[Tensor | None]) -> None:
 
 def _slopes(ends: Sequence[Tensor], starts: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
     with inference_mode(False):
-        return grad(ends, starts, [ones_like(end) for end in ends], create_graph=True, allow_unused=True)
+        return differentiate(ends, starts, [ones_like(end) for end in ends], None, True, allow_unused=True)[0]
 
 
 @enable_grad()

@@ -9,7 +9,7 @@ from typing import Any
 from lucidgrad.core import batching, device
 from lucidgrad.core.accumulation import accumulate
 from lucidgrad.core.dispatch import bound, box, complexes, floats, node_of
-from lucidgrad.core.engine import Walk, tape_namespace
+from lucidgrad.core.engine import Walk, tape_namespace, tied
 from lucidgrad.core.errors import GradArgError
 from lucidgrad.core.levels import Layer, Level, run
 from lucidgrad.core.modes import enable_grad, no_grad
@@ -87,9 +87,14 @@ def grad(
             outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched,
             materialize_grads, chunk_size,
         )  # fmt: skip
-    return differentiate(
-        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched, materialize_grads
-    )[0]
+    starts = _sequence(inputs, "inputs") if create_graph else inputs
+    found, _ = differentiate(
+        outputs, starts, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched, materialize_grads
+    )
+    if not create_graph:
+        return found
+    nodes = _input_nodes(starts, "inputs")  # type: ignore[arg-type]  # also a constant gradient can be differentiated: to zeros
+    return tuple([tied(g, (n,)) if g is not None and g._node is None else g for g, n in zip(found, nodes, strict=True)])
 
 
 def differentiate(
@@ -138,7 +143,9 @@ def differentiate(
         if not create_graph:
             host = bound["Host"]
             found = [box(g) if type(g) is host else None if g is None else box(_settled(g)) for g in found]
-    if materialize_grads:
+    if materialize_grads or (
+        not allow and any(g is None for g in found)
+    ):  # an input that is reached with slope zero only has zeros
         found = [_zeros(x, create_graph) if g is None and isinstance(x, Tensor) else g for g, x in zip(found, starts)]
     return tuple(found), create_graph
 

@@ -13,11 +13,11 @@ from typing import Any
 from . import device
 from .accumulation import accumulate
 from .box import Box
-from .dispatch import bound, box, complexes, place_of, raw
+from .dispatch import bound, box, complexes, node_of, place_of, raw, record
 from .levels import is_outside
 from .modes import state, switch
-from .plan import Plan, extras_of_node, raise_freed
-from .primitive import registry
+from .plan import Plan, extras_of_node, raise_freed, reach
+from .primitive import LINEAR, Primitive, joint, registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge
 
 _dtype_of_array, _dtype_of_tensor = operator.attrgetter("dtype"), operator.attrgetter("array.dtype")
@@ -209,6 +209,8 @@ class Walk:
             saved = node.saved
             if create_graph:
                 saved = (recipe.revive or _reviver(recipe))(node, saved)
+                if recipe.flat is not False:
+                    g = _tied(node, g, saved)
             elif type(g) is not array_type:
                 array_type = type(g)
                 xp = device.by_array[array_type].xp
@@ -239,6 +241,8 @@ class Walk:
         xp: Any = tape_namespace
         if self.create_graph:
             saved = (recipe.revive or _reviver(recipe))(node, saved)
+            if recipe.flat is not False:
+                g = _tied(node, g, saved)
         else:
             xp = device.by_array[type(g)].xp if type(g) is not tuple else _namespace(g)
         self._pull_all(node, xp, g, saved, shown)
@@ -434,6 +438,68 @@ class Walk:
         if len(given) != len(gs):
             raise RuntimeError(f"{who} returned {len(given)} gradients, expected {len(gs)}")
         return [None if n is None else self._take(n, o, who) for n, o in zip(given, gs, strict=True)]
+
+
+# -- gradients that don't change ---------------------------------------------------------------------
+_TIE = Primitive(
+    lambda xp, *xs: xs[0], LINEAR, joint(lambda xp, g, xs_meta: (g, *(None for _ in xs_meta[1:]))),
+    None, None, False, False, "same", None, False,
+)  # fmt: skip
+_TIE.name = "tie"
+
+
+def tied(g: Any, nodes: Iterable[Any]) -> Any:
+    """A gradient as one that depends on nodes, if only with slope zero: second derivatives are zeros, no errors."""
+    nodes = [node_of(g), *nodes]
+    wanted = tuple(i for i, node in enumerate(nodes) if node is not None)
+    return box(g.array, record(_TIE, g.array, [g.array] * len(nodes), nodes, wanted, {}))
+
+
+def _tied(node: Any, g: Any, saved: tuple[Any, ...]) -> Any:
+    """The cotangent of a node, tied to its inputs where a rule uses what it keeps only to choose."""
+    recipe = node.recipe
+    if recipe.flat is None:
+        recipe.flat = _is_flat(recipe, g, saved)
+    if not recipe.flat:
+        return g
+    nodes = [parent for parent in node.inputs if parent is not None]
+    if type(g) is not tuple:
+        return tied(g, nodes)
+    at = next(k for k, part in enumerate(g) if part is not None)
+    return (*g[:at], tied(g[at], nodes), *g[at + 1 :])
+
+
+def _constant(g: Any) -> Any:
+    return None if g is None else box(g.array)
+
+
+def _is_flat(recipe: Any, g: Any, saved: tuple[Any, ...]) -> bool:
+    """Whether a rule's results have no slope with respect to something that it keeps."""
+    leaves: dict[int, set[Any]] = {}  # by the place among what is kept, in a graph of their own
+
+    def leaf(value: Any, k: int) -> Any:
+        if type(value) is tuple:
+            return tuple(leaf(part, k) for part in value)
+        if not isinstance(value, Box):
+            return value
+        made = box(value.array)
+        if value._node is not None:
+            made._node = Leaf(made)
+            leaves.setdefault(k, set()).add(made._node)
+        return made
+
+    fresh = tuple(leaf(value, k) for k, value in enumerate(saved))
+    constant = tuple(map(_constant, g)) if type(g) is tuple else _constant(g)
+    rules = [recipe.primitive.rules[i] for i, _ in recipe.pulls]
+    found = [(rule, (pull(tape_namespace, constant, fresh),)) for rule, (_, pull) in zip(rules, recipe.pulls)]
+    if recipe.joint is not None:
+        found = [(recipe.primitive.joint, recipe.joint(tape_namespace, constant, fresh))]
+    for rule, cts in found:
+        reached = reach([ct._node for ct in cts if isinstance(ct, Box)])[0]
+        kept = [leaves.get(recipe.items.index(item), set()) for item in recipe.primitive.needs(rule)]
+        if any(part and part.isdisjoint(reached) for part in kept):
+            return True
+    return False
 
 
 # -- what a walk does at a node, written out per recipe ----------------------------------------------

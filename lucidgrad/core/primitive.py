@@ -97,13 +97,15 @@ class Recipe:
     """
 
     __slots__ = (
-        "index", "items", "joint", "keeps_arrays", "only", "plain", "primitive", "pulls", "revive", "save", "step",
+        "flat", "index", "items", "joint", "keeps_arrays", "only", "plain", "primitive", "pulls", "revive", "save",
+        "step",
     )  # fmt: skip
 
     only: Callable[..., Any] | None
     # Written by the engine when first needed: what a node keeps as tensors, and a walk's step through a plain node.
     revive: Callable[..., Any] | None
     step: Callable[..., Any] | None
+    flat: bool | None  # whether slopes are the same around what is kept (None: not tried yet)
     fills = True  # whether absent cotangents of outputs are zeros in the rule, instead of None
 
     def __init__(self, primitive: "Primitive", wanted: Sequence[int], large: bool = False) -> None:
@@ -117,6 +119,7 @@ class Recipe:
         #: ``(y, xs, keywords, meta) -> saved``: what the node keeps (the compiled operators write it out).
         self.save = _compiled(f"lambda default: lambda y, xs, keywords, meta=default: ({words})")(meta_of)
         self.index, self.only, self.revive, self.step = 0, None, None, None
+        self.flat = None if self.keeps_arrays else False
         if len(self.pulls) == 1:
             self.index, self.only = self.pulls[0]
 

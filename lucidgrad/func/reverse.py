@@ -100,7 +100,7 @@ class Inputs:
         wanted = [(y, s) for y, s in zip(outputs, seeds, strict=True) if node_of(y) is not None]
         if wanted and self.fresh:
             ends, weights = zip(*wanted, strict=True)
-            found = gradient.grad(
+            found, _ = gradient.differentiate(
                 ends, self.fresh, weights, create_graph=differentiable, materialize_grads=True, **options
             )
         else:
@@ -109,10 +109,10 @@ class Inputs:
 
     def pull_rows(self, output: Tensor, seeds: Tensor, differentiable: bool) -> tuple[Tensor | None, ...]:
         """The gradients for a batch of seeds, one per leaf; None where the output does not depend on it."""
-        return gradient.grad(
+        return gradient.differentiate(
             output, self.fresh, seeds, retain_graph=True, create_graph=differentiable, allow_unused=True,
             is_grads_batched=True,
-        )  # fmt: skip
+        )[0]  # fmt: skip
 
 
 def hold_constant(own: Sequence[Tensor]) -> None:

@@ -250,6 +250,7 @@ F.gelu(x, approximate='tanh') | F.elu(x, 1.0) | F.scaled_dot_product_attention(h
 F.scaled_dot_product_attention(heads, heads, heads, is_causal=True)
 F.scaled_dot_product_attention(heads, heads, heads, attn_mask=heads[0, 0, :, :1])
 F.multi_head_attention_forward(q4, q4, q4, 4, 2, in4, bias12, None, None, False, 0.0, square4, c)
+special.fdtr(x, x, x) | special.fdtrc(x, x, x)
 special.betainc(x, x, x) | special.betaincc(x, x, x) | special.multigammaln(x + 2, 1)
 special.multigammaln(x + 2, 2) | special.polygamma(1, x)
 special.softmax(x, axis=1) | special.log_softmax(x, axis=1) | special.logsumexp(row, axis=0)
