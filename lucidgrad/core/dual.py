@@ -291,15 +291,17 @@ def jvp(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[A
     return forward_rule(primitive, moving)(xp, y, tuple(xs), tuple(ts), **keywords)
 
 
-@functools.cache
 def forward_rule(primitive: Primitive, moving: tuple[int, ...]) -> Callable[..., Any]:
     """``(xp, y, xs, ts, **keywords) -> tangent`` for inputs of which these have tangents.
 
-    The primitive's own rule, or the one that follows from its kind.
+    The primitive's own rule, as calls of custom functions have one, or that of its kind, written once.
     """
+    return primitive.jvp or _rule_of_kind(primitive, moving)
+
+
+@functools.cache
+def _rule_of_kind(primitive: Primitive, moving: tuple[int, ...]) -> Callable[..., Any]:
     name, follow = primitive.name, _itself if primitive.kind is LINEAR else _transposed
-    if primitive.jvp is not None:
-        return primitive.jvp
     if primitive.kind is ELEMENTWISE:
         moving = tuple(i for i in moving if i in primitive.differentiable)
     if not moving:
