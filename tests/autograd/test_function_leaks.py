@@ -4,10 +4,10 @@ import gc
 import weakref
 
 import pytest
+from thoroughness import cases
 
 import lucidgrad as lg
 from lucidgrad import func
-from thoroughness import cases
 
 forward_ad = lg.autograd.forward_ad
 
@@ -123,7 +123,8 @@ def test_calls_leave_nothing_behind(f, name):
 def test_a_function_made_for_one_call_is_let_go(name):
     made = type("Once", (Cube,), {})
     gone = weakref.ref(made)
-    USES[name](lambda x: made.apply(x).sum(), lg.ones(4))
-    del made
+    use = made.apply
+    USES[name](lambda x, use=use: use(x).sum(), lg.ones(4))
+    del made, use
     gc.collect()
     assert gone() is None
