@@ -14,7 +14,7 @@ from lucidgrad.core import device as devices
 from lucidgrad.core.device import Device
 from lucidgrad.core.dtype import named
 from lucidgrad.core.levels import Layer
-from lucidgrad.core.modes import set_casting, state
+from lucidgrad.core.modes import Block, Precision, precision, set_casting, state
 from lucidgrad.core.precision import in_precision, rounded_once
 from lucidgrad.refusals import guard as _guard
 
@@ -65,7 +65,7 @@ def _lasts(x: Any) -> bool:
     return state.recording and x.requires_grad and x.is_leaf and x._alias is None and not isinstance(x.array, Layer)
 
 
-class autocast:
+class autocast(Block):
     """A context, or decorator, in which operations choose their precision.
 
     Matrix products, convolutions and attention run in 16 bits; exponentials, logarithms, powers, softmax, norms, losses
@@ -114,11 +114,10 @@ class autocast:
             self.enabled = enabled = False
         if enabled and (self.device, str(self.dtype)) == ("cuda", "bfloat16"):
             raise RuntimeError("autocast: the CUDA back end does not compute in bfloat16; use dtype=lucidgrad.float16")
-        self._before: list[Any] = []
+        super().__init__()
 
-    def __enter__(self) -> "autocast":
+    def _changes(self) -> Any:
         before = state.casting
-        self._before.append(before)
         targets = {} if before is None else dict(before.targets)
         targets.pop(self.device, None)
         if self.enabled:
@@ -126,19 +125,23 @@ class autocast:
         cache: dict[int, Any] | None = {} if before is None else before.cache
         if self.cache_enabled is not None:
             cache = (cache if cache is not None else {}) if self.cache_enabled else None
-        set_casting(_Casting(targets, cache))
-        return self
+        return ((precision, Precision(_Casting(targets, cache))),)
 
-    def __exit__(self, *exc: object) -> None:
-        set_casting(self._before.pop())
+    @property
+    def _result(self) -> Any:
+        return self
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, run in this context."""
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
+            before = precision.get()
+            try:
+                with self:
+                    return function(*args, **kwargs)
+            finally:  # again: an exception may come between the function and the end of the block
+                precision.set(before)
 
         return wrapped
 

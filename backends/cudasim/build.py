@@ -5,11 +5,11 @@ hash of what they are made of, and a home per state of the sources, the compiler
 """
 
 import fcntl
-import hashlib
 import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +19,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from lucidgrad.backends import caches
+from lucidgrad.backends.caches import digest
 
 from . import stubs, wheel
 from .elf import Elf
@@ -27,6 +31,7 @@ from .errors import EmulatorError
 PACKAGE = Path(__file__).resolve().parent
 FLAGS = "-std=c++17 -O2 -fPIC -fvisibility=hidden -fno-strict-aliasing -Wall -Wextra".split()
 UNUSED_FOR = 30 * 86400  # seconds after which what a build left is removed
+PATIENCE = 300  # seconds for one call of the compiler
 
 NVCC = """\
 #!/bin/sh
@@ -58,10 +63,11 @@ def cache() -> Path:
     else:
         root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lucidgrad" / "cudasim"
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        caches.make_private(root)
     except OSError as error:
+        reason = error.strerror or error
         raise EmulatorError(
-            f"the cache directory {root} can't be made ({error.strerror}); name another one in CUDASIM_CACHE"
+            f"the cache directory {root} can't be made or used ({reason}); name another one in CUDASIM_CACHE"
         ) from error
     return root
 
@@ -80,6 +86,16 @@ def compiler() -> Path:
     )
 
 
+def extra_flags() -> list[str]:
+    """Flags that ``CUDASIM_CXXFLAGS`` adds, such as those of sanitizers."""
+    return shlex.split(os.environ.get("CUDASIM_CXXFLAGS", ""))
+
+
+def flags() -> list[str]:
+    """All flags that sources are compiled with."""
+    return [*FLAGS, *extra_flags()]
+
+
 def check_machine() -> None:
     """Raise unless this is Linux on x86-64."""
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "AMD64"):
@@ -94,7 +110,7 @@ def build() -> Home:
     check_machine()
     installed, cxx, root = wheel.find(), compiler(), cache()
     state = cxx.resolve().stat()
-    toolchain = f"{cxx} {state.st_size} {state.st_mtime_ns} {FLAGS}"
+    toolchain = f"{cxx} {state.st_size} {state.st_mtime_ns} {flags()}"
     texts = {
         path.relative_to(PACKAGE): path.read_bytes()
         for folder in ("src", "include")
@@ -103,14 +119,28 @@ def build() -> Home:
     key = digest(toolchain, installed.identity, _python_side(), *map(str, texts), *texts.values())
     home = root / f"home-{key[:16]}"
     ready = home / "ready.json"
-    if not ready.exists():
+    facts = _facts(home)
+    if facts is None:
         with locked(root):
-            if not ready.exists():
+            if _facts(home) is None:
                 _make(home, root / "objects", toolchain, cxx, installed, texts)
                 _prune(root, keep=home)
+        facts = json.loads(ready.read_bytes()[:-32])
     with suppress(OSError):  # a cache that can't be written to may be complete
         os.utime(ready)  # used: not to be pruned
-    return Home(root=home / "cuda", **json.loads(ready.read_text()))
+    return Home(root=home / "cuda", sonames=facts["sonames"], patched=facts["patched"])
+
+
+def _facts(home: Path) -> dict[str, Any] | None:
+    """What is noted of a home, if its libraries are whole: loading one that is cut may end the process."""
+    if not caches.sealed(home / "ready.json"):
+        return None
+    facts: dict[str, Any] = json.loads((home / "ready.json").read_bytes()[:-32])
+    return facts if _hashes(home) == facts["hashes"] else None
+
+
+def _hashes(home: Path) -> dict[str, str]:
+    return {path.name: digest(path.read_bytes()) for path in _files(home / "cuda" / "lib64")}
 
 
 def _python_side() -> bytes:
@@ -119,15 +149,6 @@ def _python_side() -> bytes:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-
-
-def digest(*parts: str | bytes) -> str:
-    """Return a hash of several texts, each with its boundaries."""
-    state = hashlib.sha256()
-    for part in parts:
-        raw = part.encode() if isinstance(part, str) else part
-        state.update(len(raw).to_bytes(8, "little") + raw)
-    return state.hexdigest()
 
 
 @contextmanager
@@ -161,8 +182,12 @@ def _make(home: Path, store: Path, toolchain: str, cxx: Path, installed: wheel.W
         found = wheel.survey(installed)
         stand_in(cxx, found, library)
         shutil.rmtree(scratch / "cuda" / "src")
-        facts = {"sonames": found.sonames, "patched": found.patched}
+        facts = {"sonames": found.sonames, "patched": found.patched, "hashes": _hashes(scratch)}
         (scratch / "ready.json").write_text(json.dumps(facts))
+        for path in _files(library):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        caches.seal(scratch / "ready.json")
         shutil.rmtree(home, ignore_errors=True)
         scratch.rename(home)
     finally:
@@ -171,7 +196,10 @@ def _make(home: Path, store: Path, toolchain: str, cxx: Path, installed: wheel.W
 
 def run(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
     """Run a program, with messages in English."""
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    try:
+        return caches.run(command, PATIENCE, {**os.environ, "LC_ALL": "C"})
+    except OSError as error:
+        raise EmulatorError(f"the emulated CUDA device can't be built: {error}") from error
 
 
 def workers() -> ThreadPoolExecutor:
@@ -200,13 +228,14 @@ def compile_all(cxx: Path, toolchain: str, store: Path, root: Path, texts: Texts
 
     def compile_one(job: tuple[Path, Path]) -> str:
         path, target = job
-        if target.exists():
+        if caches.sealed(target):
             os.utime(target)
             return ""
         scratch = target.with_suffix(f".{os.getpid()}.o")
-        result = run([cxx, *FLAGS, "-c", root / path, "-o", scratch])
+        result = run([cxx, *flags(), "-c", root / path, "-o", scratch])
         if result.returncode:
             return f"{path.name}:\n{result.stderr.strip().replace(str(root), str(PACKAGE))}"
+        caches.seal(scratch)
         scratch.rename(target)
         return ""
 
@@ -222,7 +251,13 @@ def compile_all(cxx: Path, toolchain: str, store: Path, root: Path, texts: Texts
 
 def link(cxx: Path, objects: list[Path], target: Path) -> None:
     """Link the emulated device."""
-    options = ["-shared", "-Wl,-z,defs", "-Wl,-soname,libcudasim.so", "-Wl,-Bsymbolic"]
+    options = [
+        "-shared",
+        *extra_flags(),
+        *([] if extra_flags() else ["-Wl,-z,defs"]),
+        "-Wl,-soname,libcudasim.so",
+        "-Wl,-Bsymbolic",
+    ]
     result = run([cxx, *options, "-o", target, *objects, "-ldl", "-lpthread", "-lm"])
     if result.returncode:
         raise EmulatorError(f"the emulated CUDA device can't be linked:\n{result.stderr.strip()}")

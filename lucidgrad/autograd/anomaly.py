@@ -8,7 +8,7 @@ from typing import Any
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.levels import Layer
-from lucidgrad.core.modes import new_nodes, plain_nodes, state
+from lucidgrad.core.modes import NewNodes, new, new_nodes, observers, plain_nodes, state
 from lucidgrad.core.plan import reach
 from lucidgrad.refusals import guard as _guard
 
@@ -150,17 +150,10 @@ class detect_anomaly(new_nodes):
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(None, _quietly, call=True)
         self._check = check_nan
-        self._observers: list[tuple[Any, ...]] = []
 
-    def __enter__(self) -> None:
-        super().__enter__()
-        self._observers.append(state.observers)
+    def _changes(self) -> Any:
         others = tuple(o for o in state.observers if not isinstance(o, _Inspector))
-        state.observers = (*others, _Inspector(self._check))
-
-    def __exit__(self, *exc: object) -> None:
-        state.observers = self._observers.pop()
-        super().__exit__(*exc)
+        return (*super()._changes(), (observers, (*others, _Inspector(self._check))))
 
 
 def _quietly(node: Any, y: Any, arrays: Any, keywords: Any) -> None:
@@ -183,19 +176,23 @@ class set_detect_anomaly(detect_anomaly):
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(check_nan)
-        self._outside = state.keep, state.notes, state.observers
-        if mode:
-            super().__enter__()
-        else:
-            state.observers = tuple(o for o in state.observers if not isinstance(o, _Inspector))
-            self._set(state.keep, tuple(n for n in state.notes if n is not _quietly))
+        self._on = mode
+        self._at_once = False
+        self.__enter__()
+        self._at_once = True
 
-    def __enter__(self) -> None:
-        pass
+    def _changes(self) -> Any:
+        if self._at_once:  # switched by the constructor: a block goes back to what was before it
+            self._at_once = False
+            self.__exit__()
+        return super()._changes() if self._on else _without()
 
-    def __exit__(self, *exc: object) -> None:
-        keep, notes, state.observers = self._outside
-        self._set(keep, notes)
+
+def _without() -> Any:
+    """The modes without anomaly detection."""
+    notes = tuple(n for n in state.notes if n is not _quietly)
+    others = tuple(o for o in state.observers if not isinstance(o, _Inspector))
+    return (new, NewNodes(state.keep, notes)), (observers, others)
 
 
 def is_anomaly_enabled() -> bool:

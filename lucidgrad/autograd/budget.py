@@ -382,8 +382,8 @@ class memory_budget(new_nodes):
         self._pool = _Pool(bytes)
         super().__init__(self._pool.keep, call=True)
 
-    def __enter__(self) -> "memory_budget":
-        super().__enter__()
+    @property
+    def _result(self) -> Any:
         return self
 
     @property

@@ -1,5 +1,6 @@
 """`grad` and `backward`: arguments are checked here, completely, before the walk begins."""
 
+import functools
 import numbers
 import operator
 import warnings
@@ -232,20 +233,23 @@ def backward(
     plan = Plan(map(_first, roots), wanted)
     plan.check_alive()
     walk = Walk(plan, create_graph, retain, accumulate=True)
-    walk.run(roots if create_graph else _raw_seeds(roots))
-    arrived = walk.arrived
+    walk.run(roots if create_graph else _raw_seeds(roots), functools.partial(_write, walk, targets))
+
+
+def _write(walk: Walk, targets: list[Tensor] | None) -> None:
+    """Add what arrived to ``.grad``."""
+    arrived, found = walk.arrived, []
     if targets is None:
-        for leaf in list(arrived):
+        for leaf in arrived:
             tensor = leaf.tensor()
             if tensor is not None:
-                accumulate(tensor, arrived, leaf, create_graph)
+                found.append((tensor, arrived, leaf))
     else:
-        for tensor in targets:
-            if node_of(tensor) in arrived:
-                accumulate(tensor, arrived, node_of(tensor), create_graph)
+        found = [(tensor, arrived, node) for tensor in targets if (node := node_of(tensor)) in arrived]
     for k, (tensor, g) in enumerate(walk.retained):
         if targets is None or all(tensor is not t for t in targets):
-            accumulate(tensor, {k: g}, k, create_graph)
+            found.append((tensor, {k: g}, k))
+    accumulate(found, walk.create_graph)
 
 
 # -- arguments -----------------------------------------------------------------------------------

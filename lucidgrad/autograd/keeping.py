@@ -148,9 +148,9 @@ class saved_tensors_hooks(new_nodes):
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Any]) -> None:
         super().__init__(lambda node: pack_kept(node, pack_hook, unpack_hook))
 
-    def __enter__(self) -> None:
+    def _changes(self) -> Any:
         refuse_if_disabled()
-        super().__enter__()
+        return super()._changes()
 
 
 class _Disabled(threading.local):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.dispatch import floats
-from lucidgrad.core.modes import new_nodes, state
+from lucidgrad.core.modes import new_nodes, state, told
 from lucidgrad.core.tape import Leaf, Output, ages
 
 from .anomaly import _TRACE, _is_ours
@@ -257,15 +257,8 @@ class explaining(new_nodes):
 
     def __init__(self) -> None:
         super().__init__(None, _note)
-        self._told: list[Any] = []
 
-    def __enter__(self) -> None:
+    def _changes(self) -> Any:
         if state.told is None:
             _read.clear()
-        self._told.append(state.told)
-        state.told = _told
-        super().__enter__()
-
-    def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
-        state.told = self._told.pop()
+        return (*super()._changes(), (told, _told))

@@ -8,7 +8,7 @@ from typing import Any
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, floats
 from lucidgrad.core.levels import Layer, structural
-from lucidgrad.core.modes import enable_grad, new_nodes, state
+from lucidgrad.core.modes import enable_grad, new_nodes, state, told
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 from lucidgrad.core.tape import version
 from lucidgrad.tensor import Tensor
@@ -45,22 +45,20 @@ def is_zero(array: Any) -> bool:
     return not device.by_array[type(array)].to_numpy(array).any()
 
 
-class Followed:
+class Followed(new_nodes):
     """Which tensors are computed from given ones, by operations that the tape could record."""
 
     def __init__(self, tensors: Iterable[Tensor]) -> None:
+        super().__init__(None, lambda node: None)  # so that this thread's operations are told
         self._reached = {id(t): t for t in tensors}
-        self._heard = new_nodes(None, lambda node: None)  # so that this thread's operations are told
-        self._before: Any = None
 
-    def __enter__(self) -> "Followed":
-        self._before, state.told = state.told, self._told
-        self._heard.__enter__()
+    def _changes(self) -> Any:
+        self._before = state.told
+        return (*super()._changes(), (told, self._told))
+
+    @property
+    def _result(self) -> Any:
         return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._heard.__exit__(*exc)
-        state.told = self._before
 
     def _told(self, how: Any, xs: tuple[Any, ...], made: Any) -> None:
         if not isinstance(how, str) and any(isinstance(x, Tensor) and x in self for x in xs):

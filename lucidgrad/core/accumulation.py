@@ -1,17 +1,33 @@
-"""Adding a gradient to ``.grad``."""
+"""Adding gradients to ``.grad``: to all tensors of a call, or to none of them."""
 
 import operator
+import os
 import sys
 import threading
+from collections import deque
+from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import Any
 
 from . import device
-from .dispatch import box, place_of, raw
+from .dispatch import bound, box, place_of, raw
 from .modes import enable_grad
 from .primitive import registry
 from .tape import touch
 
-_accumulating = threading.Lock()
+
+class _Turn:
+    """One thread at a time adds; what comes in between in it, a signal handler or a finaliser, may add, too."""
+
+    lock = threading.RLock()
+    count = 0  # how often something was added
+
+
+_turn = _Turn()
+if hasattr(os, "register_at_fork"):  # a fork waits for its turn: the child finds every .grad whole
+    os.register_at_fork(
+        before=_turn.lock.acquire, after_in_parent=_turn.lock.release, after_in_child=_turn.lock.release
+    )
 
 
 def _references(found: dict[Any, Any], key: Any) -> int:
@@ -19,32 +35,93 @@ def _references(found: dict[Any, Any], key: Any) -> int:
 
 
 _ALONE = _references({0: object()}, 0)  # how many references an entry has that nobody else holds
+_NAMES = repeat("_grad")
 
 
-def accumulate(tensor: Any, found: dict[Any, Any], key: Any, create_graph: bool) -> None:
-    """Add the gradient ``found[key]`` to ``tensor.grad``; a new one is kept only if nobody else can see it."""
-    alone = _references(found, key) == _ALONE
-    g = found[key]
-    with _accumulating, device.by_array[type(raw(g))].at(raw(g)):
-        old = getattr(tensor, "_grad", None)
+def accumulate(arrivals: Iterable[tuple[Any, dict[Any, Any], Any]], create_graph: bool) -> None:
+    """Add a gradient ``found[key]`` to ``tensor.grad`` for each ``(tensor, found, key)``; the caller is `device.quiet`.
+
+    A new one is kept as it is only if nobody else can see it. If anything raises, no ``.grad`` has changed: all that
+    can fail comes first, then one step of C, in which nothing does, and which no signal interrupts.
+    """
+    turn, host, backends = _turn, bound["Host"], device.by_array
+    with turn.lock:
+        while True:
+            count = turn.count
+            new: dict[int, Any] = {}
+            tensors, targets, addends, elsewhere = [], [], [], []
+            for tensor, found, key in arrivals:
+                alone = _references(found, key) == _ALONE
+                g, name = found[key], id(tensor)
+                old = new[name] if name in new else getattr(tensor, "_grad", None)
+                if old is None or create_graph or not _adds_in_place(old, g):
+                    if name not in new:
+                        tensors.append(tensor)
+                    if alone and old is None and type(g) is host and not create_graph and backends[host].owns(g):
+                        new[name] = box(g)
+                    else:
+                        new[name] = _sum(old, g, alone, create_graph)
+                elif type(old.array) is host:
+                    touch(old.array)
+                    targets.append(old.array)
+                    addends.append(g)
+                else:
+                    elsewhere.append((old, g))
+            steps: Iterable[Any] = map(setattr, tensors, _NAMES, new.values())
+            if targets:
+                sums = map(operator.iadd, targets, addends)
+                steps = chain(sums, steps) if tensors else sums
+            if turn.count == count:  # no signal handler's own backward came in between
+                break
+        if elsewhere:
+            _add_elsewhere(elsewhere, steps)
+        else:
+            deque(steps, 0)
+        turn.count += 1
+
+
+def _adds_in_place(old: Any, g: Any) -> bool:
+    return old._node is None and old.array.dtype == g.dtype and device.by_array[type(g)].writable(old.array)
+
+
+def _sum(old: Any, g: Any, alone: bool, create_graph: bool) -> Any:
+    backend = device.by_array[type(raw(g))]
+    with backend.at(raw(g)):
         here = place_of(raw(g))
         if here is not None and old is not None:
             here.follow(old.array)  # another pass may be writing it on another stream
         if create_graph:
             with enable_grad():
-                tensor._grad = registry["clone"].op(g) if old is None else old + g  # nobody else's memory
+                made = registry["clone"].op(g) if old is None else old + g  # nobody else's memory
+        elif old is not None:
+            made = box(backend.settle(old.array + g))
         else:
-            tensor._grad = _sum(device.by_array[type(g)], old, g, alone)
+            g = backend.settle(g)
+            made = box(g if alone and backend.owns(g) else backend.copy(g))
         if here is not None:
-            here.wrote(tensor._grad.array)
+            here.wrote(made.array)
+        return made
 
 
-def _sum(backend: Any, old: Any, g: Any, alone: bool) -> Any:
-    if old is None:
-        g = backend.settle(g)
-        return box(g if alone and backend.owns(g) else backend.copy(g))
-    if old._node is None and backend.writable(old.array) and old.array.dtype == g.dtype:
-        old.array = operator.iadd(old.array, g)
-        touch(old.array)
-        return old
-    return box(backend.settle(old.array + g))
+def _add_elsewhere(sums: list[tuple[Any, Any]], steps: Iterable[Any]) -> None:
+    """Add in the memory of devices, where a launch may fail, and then do the rest: all is taken back if it does."""
+    kept: list[tuple[Any, Any, Any]] = []
+    try:
+        for old, g in sums:
+            backend, array = device.by_array[type(old.array)], old.array
+            with backend.at(array):
+                here = place_of(array)
+                if here is not None:
+                    here.follow(array)  # another pass may be writing it on another stream
+                kept.append((old, array, backend.copy(array)))
+                old.array = operator.iadd(array, g)
+                if here is not None:
+                    here.wrote(old.array)
+            touch(old.array)
+        deque(chain(steps, map(operator.call, (kept.clear,))), 0)
+    except BaseException:
+        for old, array, values in kept:
+            with device.by_array[type(array)].at(array):
+                device.by_array[type(array)].write(array, ..., values)
+            old.array = array
+        raise

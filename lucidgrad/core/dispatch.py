@@ -12,7 +12,7 @@ from typing import Any
 from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
-from .modes import set_casting, state, switch, unusual
+from .modes import inference_mode, set_casting, state, unusual
 from .primitive import ELEMENTWISE, LARGE, ROUNDED, Primitive, meta_of, registry
 from .tape import Extras, Fork, Node, Output, ages, storage
 
@@ -149,14 +149,10 @@ def history(x: Any) -> Any:
                 f"a tensor that {alias.barrier} shares memory with one that was modified in place since; "
                 f"take it again after the modification, or clone it before"
             )
-        before = state.enabled, state.fresh
-        switch(True, None)
-        try:
+        with inference_mode(False):
             fresh = base
             for step, keywords in alias.steps:
                 fresh = step.op(fresh, **keywords)
-        finally:
-            switch(*before)
         old, x._node, alias.seen = x._node, fresh._node, now
         move_retain(x, old)
     return x._node

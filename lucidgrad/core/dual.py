@@ -17,7 +17,7 @@ from . import device, dispatch
 from .dispatch import box, complexes, floats, raw
 from .engine import Walk, fit, tape_namespace
 from .levels import Layer, LayerBackend, Level, check_alive, filled, is_outside, namespace, newer, run, structural
-from .modes import state, switch
+from .modes import inference_mode, state
 from .plan import Plan
 from .primitive import ELEMENTWISE, LARGE, LINEAR, Primitive, joint, meta_of, primitive
 from .tape import Leaf
@@ -291,15 +291,17 @@ def jvp(primitive: Primitive, xp: Any, y: Any, xs: Sequence[Any], ts: Sequence[A
     return forward_rule(primitive, moving)(xp, y, tuple(xs), tuple(ts), **keywords)
 
 
-@functools.cache
 def forward_rule(primitive: Primitive, moving: tuple[int, ...]) -> Callable[..., Any]:
     """``(xp, y, xs, ts, **keywords) -> tangent`` for inputs of which these have tangents.
 
-    The primitive's own rule, or the one that follows from its kind.
+    The primitive's own rule, as calls of custom functions have one, or that of its kind, written once.
     """
+    return primitive.jvp or _rule_of_kind(primitive, moving)
+
+
+@functools.cache
+def _rule_of_kind(primitive: Primitive, moving: tuple[int, ...]) -> Callable[..., Any]:
     name, follow = primitive.name, _itself if primitive.kind is LINEAR else _transposed
-    if primitive.jvp is not None:
-        return primitive.jvp
     if primitive.kind is ELEMENTWISE:
         moving = tuple(i for i in moving if i in primitive.differentiable)
     if not moving:
@@ -354,9 +356,7 @@ def _transposed(
     recipe = primitive.recipe(() if primitive.variadic else wanted)
     boxed = [_boxed(x) for x in xs]
     ys = tuple(map(_boxed, y)) if primitive.outputs else (_boxed(y),)
-    before = state.recording, state.fresh
-    switch(True, None)
-    try:
+    with inference_mode(False):
         seeds = tuple(box(_zeros(part.array)) for part in ys)
         for seed in seeds:
             seed._node = Leaf(seed)
@@ -377,8 +377,6 @@ def _transposed(
         plan = Plan([node for node, _ in ends], [seed._node for seed in seeds])
         walk = Walk(plan, create_graph=on_tape, retain_graph=on_tape)
         walk.run(ends)
-    finally:
-        switch(*before)
     parts = [
         _conj(xp, walk.arrived[seed._node]) if seed._node in walk.arrived else xp.zeros_like(part)
         for seed, part in zip(seeds, y if primitive.outputs else (y,), strict=True)

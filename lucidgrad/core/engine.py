@@ -15,7 +15,7 @@ from .accumulation import accumulate
 from .box import Box
 from .dispatch import bound, box, complexes, node_of, place_of, raw, record
 from .levels import is_outside
-from .modes import state, switch
+from .modes import Recording, recording, state, walking
 from .plan import Plan, extras_of_node, raise_freed, reach
 from .primitive import LINEAR, Primitive, joint, registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge
@@ -110,41 +110,50 @@ class Walk:
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
         self.origins: dict[Any, Any] = {}  # node -> the place its pending cotangent was made at
 
-    def run(self, seeds: Sequence[tuple[Any, Any]]) -> None:
-        """Walk from the seeds, pairs of node and cotangent."""
-        before, walking = (state.enabled, state.fresh), state.walking
+    def run(self, seeds: Sequence[tuple[Any, Any]], finish: Callable[[], None] | None = None) -> None:
+        """Walk from the seeds, pairs of node and cotangent; then `finish`, where warnings are still silenced."""
+        modes, outer = recording.get(), walking.get()
         for node, _ in seeds if self.uses else ():
             if node in self.uses:
                 self.uses[node] += 1
-        room = _ROOM if walking is not None and sys.getrecursionlimit() < _DEEPEST else 0
-        if room:
-            sys.setrecursionlimit(sys.getrecursionlimit() + room)
-        with device.quiet():
-            switch(self.create_graph, None)
-            state.walking = self
-            try:
-                self._sow(seeds)
-                self._loop()
-                for node in list(filter(extras_of_node, self.pending)):
-                    if type(node) is Leaf:  # a plain one when the walk began: it got a hook on the way
-                        self._finish(node)
-                self.arrived.update(self.pending)  # what no node of the walk took is at a leaf
-                self.pending.clear()
-                if self.origins or not self._are_real(self.arrived.values()):
-                    for node, g in self.arrived.items():
-                        self._wait(node, None, g)  # results are ready for the streams of the caller
-                        self.arrived[node] = self._conj(g)
-            finally:
-                switch(*before)
-                state.walking = walking
-                if walking is not None:
-                    walking.nested = True
-                if room:
-                    sys.setrecursionlimit(sys.getrecursionlimit() - room)
-                for finish in self.at_end:
-                    finish(self)
-                for place in self.callers.values():
-                    place.enter()
+        room = _ROOM if outer is not None and sys.getrecursionlimit() < _DEEPEST else 0
+        try:
+            with device.quiet():
+                try:
+                    if room:
+                        sys.setrecursionlimit(sys.getrecursionlimit() + room)
+                    recording.set(Recording(self.create_graph, None))
+                    walking.set(self)
+                    self._walk(seeds)
+                finally:
+                    recording.set(modes)
+                    walking.set(outer)
+                    if outer is not None:
+                        outer.nested = True
+                    if room:
+                        sys.setrecursionlimit(sys.getrecursionlimit() - room)
+                    for call in self.at_end:
+                        call(self)
+                    for place in self.callers.values():
+                        place.enter()
+                if finish is not None:
+                    finish()
+        finally:  # again: an exception may come anywhere, be it between two steps of the first time
+            recording.set(modes)
+            walking.set(outer)
+
+    def _walk(self, seeds: Sequence[tuple[Any, Any]]) -> None:
+        self._sow(seeds)
+        self._loop()
+        for node in list(filter(extras_of_node, self.pending)):
+            if type(node) is Leaf:  # a plain one when the walk began: it got a hook on the way
+                self._finish(node)
+        self.arrived.update(self.pending)  # what no node of the walk took is at a leaf
+        self.pending.clear()
+        if self.origins or not self._are_real(self.arrived.values()):
+            for node, g in self.arrived.items():
+                self._wait(node, None, g)  # results are ready for the streams of the caller
+                self.arrived[node] = self._conj(g)
 
     def _are_real(self, gs: Iterable[Any]) -> bool:
         return complexes.isdisjoint(map(_dtype_of_tensor if self.create_graph else _dtype_of_array, gs))
@@ -344,7 +353,7 @@ class Walk:
                 tensor = leaf.tensor()
                 if tensor is not None:
                     arrived[leaf] = self._conj(arrived[leaf])
-                    accumulate(tensor, arrived, leaf, self.create_graph)
+                    accumulate([(tensor, arrived, leaf)], self.create_graph)
                     for hook in list(extras.accumulated.values()):
                         given = hook(tensor)
                         if given is not None and given is not tensor:

@@ -1,9 +1,13 @@
-"""Thread-local modes: whether operations are recorded on the tape."""
+"""Modes: whether operations are recorded on the tape, and who sees them. Each thread and asyncio task has its own."""
 
 import functools
 import inspect
-import threading
-from collections.abc import Callable, Generator
+import itertools
+import operator
+import weakref
+from _io import _IOBase  # type: ignore[attr-defined]
+from collections.abc import Callable, Generator, Sequence
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from .box import INFERENCE, Alias
@@ -11,39 +15,138 @@ from .box import INFERENCE, Alias
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _State(threading.local):
-    enabled = True  # what the user asked for
-    recording = True  # what follows: never in inference mode
-    fresh: Alias | None = None  # the alias slot of new tensors: None, or INFERENCE in inference mode
-    walking: Any = None  # the walk that is under way
-    keep: Callable[..., None] | None = None  # changes what a new node keeps
-    notes: tuple[Callable[..., None], ...] = ()  # note something in a new node
-    keeping: Callable[..., None] | None = None  # both in one call
-    observers: tuple[Any, ...] = ()  # see every step of a walk
-    casting: Any = None  # (primitive, args) -> args: the precision of operations that have one
-    told: Callable[[Any, tuple[Any, ...], Any], None] | None = None  # hears of every result, on the tape or not
+#: Modes that are not the usual ones (recording, and nobody casts or sees new nodes) and hold in some thread or task:
+#: while there are none, and mostly there are none, an operation need not look up its own.
+unusual: set["weakref.ref[Any]"] = set()
 
 
-state = _State()
+class _Modes:
+    """Modes that belong together, as they hold at a moment: never changed, others are put in their place."""
 
-#: Threads that are not in the usual state (recording, no inference): while it is empty, and it mostly is,
-#: an operation need not look its thread up.
-unusual: set[int] = set()
+    __slots__ = ("__weakref__",)
 
 
-def switch(enabled: bool, fresh: Alias | None) -> None:
-    """Set the state of this thread."""
-    state.enabled, state.recording, state.fresh = enabled, enabled and fresh is None, fresh
-    if state.recording and state.keeping is None and state.casting is None:
-        unusual.discard(threading.get_ident())
-    else:
-        unusual.add(threading.get_ident())
+class Recording(_Modes):
+    """Whether operations are recorded."""
+
+    __slots__ = ("enabled", "fresh", "recording")
+
+    def __init__(self, enabled: bool, fresh: Alias | None) -> None:
+        self.enabled = enabled  # what the user asked for
+        self.recording = enabled and fresh is None  # what follows: never in inference mode
+        self.fresh = fresh  # the alias slot of new tensors: None, or INFERENCE in inference mode
+        if not self.recording:
+            unusual.add(weakref.ref(self, unusual.discard))  # until it holds nowhere
+
+
+class NewNodes(_Modes):
+    """Who sees new nodes."""
+
+    __slots__ = ("keep", "keeping", "notes")
+
+    def __init__(self, keep: Callable[..., None] | None, notes: tuple[Callable[..., None], ...]) -> None:
+        self.keep = keep  # changes what a new node keeps
+        self.notes = notes  # functions that note something in a new node
+        self.keeping = _all(notes, keep) if notes or keep is not None else None  # both in one call
+        if self.keeping is not None:
+            unusual.add(weakref.ref(self, unusual.discard))
+
+
+class Precision(_Modes):
+    """Whether operations that have a precision cast their inputs."""
+
+    __slots__ = ("casting",)
+
+    def __init__(self, casting: Any) -> None:
+        self.casting = casting  # (primitive, args) -> args
+        if casting is not None:
+            unusual.add(weakref.ref(self, unusual.discard))
+
+
+recording: ContextVar[Recording] = ContextVar("recording", default=Recording(True, None))  # noqa: B039  never changed
+new: ContextVar[NewNodes] = ContextVar("nodes", default=NewNodes(None, ()))  # noqa: B039
+precision: ContextVar[Precision] = ContextVar("precision", default=Precision(None))  # noqa: B039
+told: ContextVar[Any] = ContextVar("told", default=None)  # hears of every result, while the modes are unusual
+observers: ContextVar[tuple[Any, ...]] = ContextVar("observers", default=())  # see every step of a walk
+walking: ContextVar[Any] = ContextVar("walking", default=None)  # the walk that is under way
+
+
+class _State:
+    """The modes that hold here, by their names."""
+
+    enabled = property(lambda _, now=recording.get: now().enabled)
+    fresh = property(lambda _, now=recording.get: now().fresh)
+    recording = property(lambda _, now=recording.get: now().recording)
+    keep = property(lambda _, now=new.get: now().keep)
+    notes = property(lambda _, now=new.get: now().notes)
+    keeping = property(lambda _, now=new.get: now().keeping)
+    casting = property(lambda _, now=precision.get: now().casting, lambda _, how: precision.set(Precision(how)))
+    told = property(lambda _, now=told.get: now(), lambda _, who: told.set(who))
+    observers = property(lambda _, now=observers.get: now(), lambda _, who: observers.set(who))
+    walking = property(lambda _, now=walking.get: now(), lambda _, walk: walking.set(walk))
+
+
+state: Any = _State()
+
+
+class _Leaving(_IOBase):
+    """An object whose ``__exit__`` is C: it calls ``close``, which is C, too, and ignores its arguments."""
+
+    closed = True  # so that the end of the object closes nothing
+    close: Callable[[], None]
+
+
+class _Entered:
+    """``__enter__``: all is made ready when it is looked up; the call is one step of C, and so is leaving."""
+
+    def __get__(self, block: Any, owner: type) -> Any:
+        if block is None:
+            return lambda block: block.__enter__()  # as `contextlib.ExitStack` asks for it
+        changes = block._changes()
+        leaving = _Leaving()
+        if len(changes) == 1:
+            ((mode, value),) = changes
+            leaving.close = functools.partial([].extend, map(mode.set, (mode.get(),)))
+            enter = map(mode.set, (value,))
+        else:
+            back = [functools.partial(mode.set, mode.get()) for mode, _ in changes]
+            leaving.close = functools.partial([].extend, map(operator.call, back))
+            enter = map(list, (map(operator.call, [functools.partial(mode.set, value) for mode, value in changes]),))
+        block._leaving.append(leaving.__exit__)
+        return functools.partial(next, itertools.compress((block._result,), enter))
+
+
+class _Left:
+    """``__exit__``, which a ``with`` looks up before it enters."""
+
+    def __get__(self, block: Any, owner: type) -> Any:
+        return (lambda block, *exc: block.__exit__(*exc)) if block is None else block._leaving.pop()
+
+
+class Block:
+    """A context in which some modes are others. Entering and leaving survive an exception at any instruction.
+
+    A function of Python could be interrupted when it has switched and not returned yet, or before it switches back.
+    """
+
+    __enter__: Any = _Entered()
+    __exit__: Any = _Left()
+
+    def __init__(self) -> None:
+        self._leaving: list[Callable[..., None]] = []
+
+    def _changes(self) -> Sequence[tuple[ContextVar[Any], Any]]:
+        raise AssertionError  # every block says what it sets
+
+    @property
+    def _result(self) -> Any:
+        """What ``with ... as`` gives."""
+        return None
 
 
 def set_casting(how: Any) -> None:
     """Let operations that have a precision cast their inputs; None: run in the dtypes they are given."""
     state.casting = how
-    switch(state.enabled, state.fresh)
 
 
 def leave(how: str, x: Any, made: Any) -> Any:
@@ -63,8 +166,8 @@ def is_inference_mode_enabled() -> bool:
     return state.fresh is INFERENCE
 
 
-class _Mode:
-    """A context manager and decorator that sets the state of this thread and restores it."""
+class _Mode(Block):
+    """A context manager and decorator that says whether operations are recorded."""
 
     def __new__(cls, *args: Any, **keywords: Any) -> Any:
         made = super().__new__(cls)
@@ -73,21 +176,14 @@ class _Mode:
             return made(args[0])
         return made
 
-    def __init__(self) -> None:
-        self._before: list[tuple[bool, Alias | None]] = []
-
     def _target(self) -> tuple[bool, Alias | None]:
         raise AssertionError  # every mode says what it sets
 
+    def _changes(self) -> Sequence[tuple[ContextVar[Any], Any]]:
+        return ((recording, Recording(*self._target())),)
+
     def _again(self) -> "_Mode":
         return type(self)()
-
-    def __enter__(self) -> None:
-        self._before.append((state.enabled, state.fresh))
-        switch(*self._target())
-
-    def __exit__(self, *exc: object) -> None:
-        switch(*self._before.pop())
 
     def __call__(self, function: F) -> F:
         if inspect.isgeneratorfunction(function):
@@ -95,8 +191,12 @@ class _Mode:
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
-                return function(*args, **kwargs)
+            before = recording.get()
+            try:
+                with self._again():
+                    return function(*args, **kwargs)
+            finally:  # again: an exception may come between the function and the end of the block
+                recording.set(before)
 
         return wrapped  # type: ignore[return-value]
 
@@ -165,24 +265,27 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self._mode = bool(mode)
-        self._before.append((state.enabled, state.fresh))
-        switch(self._mode, state.fresh)
+        self._at_once = False
+        self.__enter__()
+        self._at_once = True  # as a call it lasts
 
     def _target(self) -> tuple[bool, Alias | None]:
         return self._mode, state.fresh
 
+    def _changes(self) -> Sequence[tuple[ContextVar[Any], Any]]:
+        self._undo()  # a block goes back to what was before the constructor
+        return super()._changes()
+
+    def _undo(self) -> None:
+        if self._at_once:
+            self._at_once = False
+            self.__exit__()
+
     def _again(self) -> "_Mode":
         return _Set(self._mode)
 
-    def __enter__(self) -> None:
-        if len(self._before) == 1:  # already switched by the constructor
-            switch(*self._target())
-            self._before.append(self._before[0])
-        else:
-            super().__enter__()
-
     def __call__(self, function: F) -> F:
-        switch(*self._before[0])  # as a decorator it acts in the calls only
+        self._undo()  # as a decorator it acts in the calls only
         return super().__call__(function)
 
 
@@ -218,7 +321,7 @@ class inference_mode(_Mode):
         return (False, INFERENCE) if self._mode else (True, None)
 
 
-class new_nodes:
+class new_nodes(Block):
     """A context in which functions see every new node: one that changes what it keeps, one that notes something.
 
     Parameters
@@ -234,30 +337,20 @@ class new_nodes:
     def __init__(
         self, keep: Callable[..., None] | None = None, note: Callable[..., None] | None = None, /, call: bool = False
     ) -> None:
+        super().__init__()
         self._keep = keep if call or keep is None else lambda node, *_: keep(node)
         self._note = note if call or note is None else lambda node, *_: note(node)
-        self._before: list[Any] = []
 
-    def __enter__(self) -> Any:
-        self._before.append((state.keep, state.notes))
+    def _changes(self) -> Sequence[tuple[ContextVar[Any], Any]]:
         notes = state.notes if self._note is None else (*state.notes, self._note)
-        self._set(state.keep if self._keep is None else self._keep, notes)
-
-    def __exit__(self, *exc: object) -> None:
-        self._set(*self._before.pop())
-
-    def _set(self, keep: Callable[..., None] | None, notes: tuple[Callable[..., None], ...]) -> None:
-        state.keep, state.notes = keep, notes
-        state.keeping = _all(notes, keep) if notes or keep is not None else None
-        switch(state.enabled, state.fresh)
+        return ((new, NewNodes(state.keep if self._keep is None else self._keep, notes)),)
 
 
-class plain_nodes(new_nodes):
+class plain_nodes(Block):
     """A context in which new nodes are left as they are, whatever is set outside."""
 
-    def __enter__(self) -> None:
-        self._before.append((state.keep, state.notes))
-        self._set(None, ())
+    def _changes(self) -> Sequence[tuple[ContextVar[Any], Any]]:
+        return ((new, NewNodes(None, ())),)
 
 
 def _all(notes: tuple[Callable[..., None], ...], keep: Callable[..., None] | None) -> Callable[..., None]:

@@ -28,7 +28,7 @@ from .dispatch import (
     track_view,
     unified,
 )
-from .modes import state, unusual
+from .modes import recording, state, unusual
 from .primitive import ELEMENTWISE, LARGE, REQUIRED, ROUNDED, Primitive, meta_of
 from .tape import Node, ages
 
@@ -268,7 +268,7 @@ class _Template:
         if self.wanted:
             none = " and ".join(f"n{i} is None" for i in self.wanted)
             none += " or y.dtype not in floats" if "dtype" in self.p.keywords else ""  # integers are constants
-            lines += [f"if {none} or unusual and not state.recording:", "    out._node = None"]
+            lines += [f"if {none} or unusual and not now().recording:", "    out._node = None"]
             lines += ["    " + line for line in (*self._off_tape(), *self._view())]
             lines += ["    return out", "_n = Node()", "_n.extras = extras_of(y, lead) if places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
@@ -286,7 +286,7 @@ class _Template:
         return " or ".join(["lead.size > LARGE", *(f"type(a{i}) is Host and a{i}.size > LARGE" for i in others)])
 
     def _off_tape(self) -> list[str]:
-        deep = ["    " + line for line in ("out._alias = state.fresh", *self._tell("out"))]
+        deep = ["    " + line for line in ("out._alias = now().fresh", *self._tell("out"))]
         return ["out._alias = None", "if unusual:", *deep]
 
     def _tell(self, made: str) -> list[str]:
@@ -399,6 +399,7 @@ _NAMES: dict[str, Any] = {
     "layer_among": layer_among,
     "lifted": lifted,
     "meta_of": meta_of,
+    "now": recording.get,
     "places": device.places,
     "settle": settle,
     "state": state,

@@ -49,13 +49,14 @@ def touch(array: Any) -> None:
     """Note that the memory of an array was written in place."""
     owner = storage(array)
     key = id(owner)
-    mark = written.get(key)
+    mark, age = written.get(key), next(ages)
     if mark is None:
-        mark = written[key] = _Written()
-        mark.count = 0
+        mark = _Written()
+        mark.count, mark.age = 0, age
         mark.owner = weakref.ref(owner, lambda _: written.pop(key, None))
+        written[key] = mark
     mark.count += 1
-    mark.age = last_write.age = next(ages)
+    mark.age = last_write.age = age
 
 
 def version(array: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lucidgrad.autograd import gradient
 from lucidgrad.core.dispatch import box, floats, node_of
-from lucidgrad.core.modes import state, switch
+from lucidgrad.core.modes import Recording, recording, state
 from lucidgrad.core.plan import reach
 from lucidgrad.core.tape import Leaf
 from lucidgrad.creation import zeros_like
@@ -134,14 +134,13 @@ def _cut(y: Tensor) -> Tensor:
 
 def run(func: Callable[..., Any], inputs: Inputs, kwargs: dict[str, Any], has_aux: bool, who: str) -> tuple[Any, Any]:
     """Call the function on the inputs; the result and what comes beside it."""
-    before = state.enabled, state.fresh
-    if not state.recording:  # be it for no_grad, or for inference mode
-        switch(True, None)
+    before = recording.get()
+    if not before.recording:  # be it for no_grad, or for inference mode
+        recording.set(Recording(True, None))
     try:
         result = func(*inputs.args, **kwargs)
     finally:
-        if (state.enabled, state.fresh) != before:
-            switch(*before)
+        recording.set(before)
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:

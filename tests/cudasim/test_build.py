@@ -1,6 +1,7 @@
 """Building: incremental, safe for several processes, and clear about what is missing."""
 
 import multiprocessing
+import os
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,45 @@ def test_an_edit_compiles_one_file(small):
     assert (second.root / "include" / "cuda_runtime.h").read_text() == "#define OURS\n"
     (small / "include" / "cuda_runtime.h").write_text("#define CHANGED\n")
     assert build.build().root not in (first.root, second.root)
+
+
+def test_a_library_or_an_object_that_is_cut_is_built_again(small):
+    home = build.build()
+    whole = home.library.read_bytes()
+    for n in (0, 1, 64, len(whole) // 3, len(whole) - 1):
+        home.library.write_bytes(whole[:n])
+        assert build.build() == home
+        assert len(home.library.read_bytes()) > n
+    ready = home.root.parent / "ready.json"
+    ready.write_text("{}")
+    assert build.build() == home
+    (small / "src" / "a.h").write_text("int b();  // another home\n")
+    (kept,) = (build.cache() / "objects").glob("b-*.o")
+    kept.write_bytes(kept.read_bytes()[:100])
+    assert build.build().library.exists()
+
+
+def test_a_cache_that_others_may_write_or_own_is_refused(small, monkeypatch):
+    folder = build.cache()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o770)
+    with pytest.raises(cudasim.EmulatorError, match="may be written by others"):
+        build.cache()
+    folder.chmod(0o700)
+    other = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other)
+    with pytest.raises(cudasim.EmulatorError, match="belongs to user"):
+        build.cache()
+
+
+def test_a_compiler_that_hangs_is_ended(small, tmp_path, monkeypatch):
+    slow = tmp_path / "g++"
+    slow.write_text("#!/bin/sh\nsleep 1000 &\nwait\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("CUDASIM_CXX", str(slow))
+    monkeypatch.setattr(build, "PATIENCE", 1)
+    with pytest.raises(cudasim.EmulatorError, match="did not end within 1 seconds"):
+        build.build()
 
 
 def test_stand_ins_have_sonames_versions_and_what_is_missing(small):
@@ -148,7 +188,7 @@ def test_no_cupy(monkeypatch):
 def test_a_cache_that_can_not_be_made(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CUDASIM_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(cudasim.EmulatorError, match="can't be made .* CUDASIM_CACHE"):
+    with pytest.raises(cudasim.EmulatorError, match="can't be made or used .* CUDASIM_CACHE"):
         build.cache()
 
 

@@ -1,8 +1,9 @@
 """C sources to shared libraries, with the system's compiler, when they are first needed.
 
 ``LUCIDGRAD_CC`` names the compiler (else cc, gcc, clang), ``LUCIDGRAD_COMPILED=0`` keeps all of this off. Libraries
-stay in ``$XDG_CACHE_HOME/lucidgrad/cpu`` under a hash of everything that they are made of, the processor among it.
-They appear there by renaming, so that any number of processes may build the same one at once.
+stay in ``$XDG_CACHE_HOME/lucidgrad/cpu`` under a hash of everything that they are made of, the processor among it, if
+that folder is this user's alone; each has its own hash behind it, and one that is not whole is built again. They appear
+there by renaming, so that any number of processes may build the same one at once. ``LUCIDGRAD_CFLAGS`` adds flags.
 
 No flag changes what NaN, infinities and signed zeros mean. Products and sums are rounded one by one, as NumPy does.
 """
@@ -19,7 +20,7 @@ from lucidgrad.backends.codegen import report
 if TYPE_CHECKING:
     from .toolchain import Toolchain
 
-__all__ = ["load", "openmp", "status", "why_not"]
+__all__ = ["load", "status", "why_not"]
 
 _lock = threading.RLock()
 _loaded: dict[str, ctypes.CDLL | None] = {}
@@ -72,12 +73,6 @@ def status() -> str:
 def switched_off() -> bool:
     """Whether the environment says no."""
     return os.environ.get("LUCIDGRAD_COMPILED", "1").strip().lower() in ("0", "off", "false", "no")
-
-
-def openmp() -> bool:
-    """Whether loops are shared among threads."""
-    toolchain = _toolchain()
-    return toolchain is not None and "-fopenmp" in toolchain.flags
 
 
 @functools.cache

@@ -1,8 +1,7 @@
 """How many threads the loops of compiled kernels are shared among.
 
-Kernels get the number as an argument. In a child of `fork` it is one: OpenMP's threads do not survive a fork, and a
-parallel loop would wait for them for ever. (Those of `parallel.c` are made again, but children of `fork` usually
-share the processors among themselves.)
+Kernels get the number as an argument. In a child of `fork` it is one: the threads of `parallel.c` do not survive a fork
+and would be made again, but children of `fork` usually share the processors among themselves.
 """
 
 import ctypes

@@ -3,18 +3,20 @@
 import contextlib
 import ctypes
 import functools
-import hashlib
+import itertools
 import json
 import os
 import platform
+import shlex
 import shutil
-import subprocess
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from lucidgrad.backends import caches
+from lucidgrad.backends.caches import digest
 
 __all__ = ["Failed", "Toolchain", "find"]
 
@@ -22,14 +24,15 @@ PACKAGE = Path(__file__).resolve().parent
 #: Without -fno-trapping-math GCC does not vectorise conditions; nobody looks at the processor's exception flags.
 FLAGS = "-std=gnu11 -O3 -fPIC -fvisibility=hidden -fno-math-errno -fno-trapping-math -ffp-contract=off".split()
 #: Flags that a compiler may lack.
-WISHES = (["-march=native"], ["-fopenmp"])
+WISHES = (["-march=native"], ["-fopenmp-simd"])
 UNUSED_FOR = 30 * 86400  # seconds after which a library is removed
-PATIENCE = 300  # seconds for one call of the compiler
+PATIENCE = 120  # seconds for one call of the compiler
+PROBING = 20  # seconds for the first one, which is short; a compiler that hangs costs no more
 
 _PROBE = """
 #include "vector_math.h"
 __attribute__((visibility("default"))) int lg_probe(float *x, long n) {
-    #pragma omp parallel for simd
+    #pragma omp simd
     for (long i = 0; i < n; i++) x[i] = expf(x[i]);
     return 1;
 }
@@ -40,6 +43,10 @@ class Failed(OSError):
     """Something that libraries need is missing, or the compiler gave up."""
 
 
+class _Unusable(Failed):
+    """The cache is not this user's alone, or nothing can be loaded from there."""
+
+
 class Toolchain:
     """A compiler that works here, the flags that it has, and where its libraries go."""
 
@@ -47,15 +54,24 @@ class Toolchain:
         self.program, self.folder = program, folder
         state = Path(program).resolve().stat()
         self.identity = f"{program} {state.st_size} {state.st_mtime_ns} {platform.libc_ver()} {_processor()}"
-        note = folder / f"flags-{digest(self.identity, _PROBE, *FLAGS, *headers())[:24]}.json"
-        try:
-            self.flags: list[str] = json.loads(note.read_text())
-            os.utime(note)
-        except (OSError, ValueError):
-            self.flags = self._find_flags()
-            with contextlib.suppress(OSError):
-                _replace(note, lambda scratch: scratch.write_text(json.dumps(self.flags)))
+        self.patience: float = PROBING
+        self.extra = shlex.split(os.environ.get("LUCIDGRAD_CFLAGS", ""))
+        note = folder / f"flags-{digest(self.identity, _PROBE, *FLAGS, *self.extra, *headers())[:24]}.json"
+        self.flags = self._noted(note) or self._find_flags(note)
+        self.patience = PATIENCE
         self.identity += f" {self.flags}"
+
+    def _noted(self, note: Path) -> list[str] | None:
+        """The flags that were found out before, if the note is whole and names some that could be."""
+        if not caches.sealed(note):
+            return None
+        with contextlib.suppress(OSError, ValueError):
+            found = json.loads(note.read_bytes()[:-32])
+            chosen = itertools.product(*(([], wish) for wish in WISHES))
+            if found in [[*FLAGS, *itertools.chain(*some), *self.extra] for some in chosen]:
+                os.utime(note)
+                return found
+        return None
 
     def texts(self, name: str, source: str | dict[str, str] | Sequence[str]) -> dict[str, bytes]:
         """What is to be compiled, by file name."""
@@ -72,37 +88,46 @@ class Toolchain:
     def library(self, stem: str, texts: dict[str, bytes], flags: Sequence[str]) -> ctypes.CDLL:
         """The library of a name: loaded, or else built."""
         path = self.folder / f"{stem}.so"
-        with contextlib.suppress(OSError):  # absent, or broken
-            found = _dlopen(path)
-            with contextlib.suppress(OSError):
-                os.utime(path)  # used: not to be removed
-            return found
-        _replace(path, lambda scratch: self.compile(texts, scratch, flags))
-        _remove_unused(self.folder)
-        return _dlopen(path)
+        if not caches.sealed(path):  # absent, or broken
+            caches.replace(path, lambda scratch: self.compile(texts, scratch, flags))
+            _remove_unused(self.folder)
+        with contextlib.suppress(OSError):
+            os.utime(path)  # used: not to be removed
+        return ctypes.CDLL(str(path))
 
-    def _find_flags(self) -> list[str]:
-        """All wishes together, or else those that work one by one."""
-        with tempfile.TemporaryDirectory() as scratch:
+    def _find_flags(self, note: Path) -> list[str]:
+        """All wishes together, or else those that work one by one; tried where libraries will lie."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             found = Path(scratch) / "probe.so"
 
             def works(flags: list[str]) -> bool:
-                self.flags = flags
-                with contextlib.suppress(Failed, OSError):
+                self.flags = flags + self.extra
+                with contextlib.suppress(Failed):
                     self.compile({"probe.c": _PROBE.encode()}, found, ())
-                    ctypes.CDLL(str(found))
-                    return True
+                    return self._loads(found)
                 return False
 
-            every = FLAGS + [flag for wish in WISHES for flag in wish]
-            if works(every):
-                return every
-            flags = self.flags = FLAGS
-            self.compile({"probe.c": _PROBE.encode()}, found, ())  # or it says why not
-            for wish in WISHES:
-                if works(flags + wish):
-                    flags = flags + wish
-            return flags
+            flags = FLAGS + [flag for wish in WISHES for flag in wish]
+            if not works(flags):
+                flags = FLAGS
+                self.flags = flags + self.extra
+                self.compile({"probe.c": _PROBE.encode()}, found, ())  # or it says why not
+                if not self._loads(found):
+                    raise _Unusable(f"{self.folder}: libraries can't be loaded from there")
+                for wish in WISHES:
+                    if works(flags + wish):
+                        flags = flags + wish
+        flags = flags + self.extra
+        with contextlib.suppress(OSError):
+            caches.replace(note, lambda scratch: scratch.write_text(json.dumps(flags)))
+        return flags
+
+    @staticmethod
+    def _loads(library: Path) -> bool:
+        try:
+            return bool(ctypes.CDLL(str(library)))
+        except OSError:
+            return False
 
     def compile(self, texts: dict[str, bytes], library: Path, flags: Sequence[str]) -> None:
         """Make a library of C files, several at a time."""
@@ -124,17 +149,11 @@ class Toolchain:
 
     def _call(self, arguments: list[str]) -> None:
         try:
-            done = subprocess.run(
-                [self.program, *arguments],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=PATIENCE,
-                env={**os.environ, "LC_ALL": "C"},
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
+            done = caches.run([self.program, *arguments], self.patience, {**os.environ, "LC_ALL": "C"})
+        except caches.Hung:
+            self.patience = 0  # once is enough
+            raise
+        except OSError as error:
             raise Failed(f"{self.program}: {error}") from error
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
@@ -142,8 +161,11 @@ class Toolchain:
 
 
 def find() -> Toolchain:
-    """The compiler that the environment names, else the system's; raises `Failed`."""
-    return Toolchain(_compiler(), _folder())
+    """The compiler that the environment names, else the system's; raises OSError."""
+    program = _compiler()
+    with contextlib.suppress(_Unusable):
+        return Toolchain(program, _folder())
+    return Toolchain(program, Path(_private_folder().name))
 
 
 def _compiler() -> str:
@@ -155,16 +177,16 @@ def _compiler() -> str:
 
 
 def _folder() -> Path:
-    """The cache; if it can't be written, a folder for this process alone."""
+    """The cache, if it is this user's alone."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = Path(home) / "lucidgrad" / "cpu"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK | os.X_OK):
-            return folder
-    except OSError:
-        pass
-    return Path(_private_folder().name)
+        caches.make_private(folder)
+    except OSError as error:
+        raise _Unusable(str(error)) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _Unusable(f"{folder} can't be written")
+    return folder
 
 
 @functools.cache
@@ -172,30 +194,6 @@ def _private_folder() -> tempfile.TemporaryDirectory[str]:
     import tempfile
 
     return tempfile.TemporaryDirectory(prefix="lucidgrad-")  # goes when the process ends
-
-
-def _dlopen(path: Path) -> ctypes.CDLL:
-    """Load a library; OpenMP, if it comes with it, lets waiting threads sleep unless the environment says more.
-
-    Threads that wait by spinning take the processors from those they wait for, wherever other programs run, too.
-    """
-    if "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ:
-        return ctypes.CDLL(str(path))
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-    try:
-        return ctypes.CDLL(str(path))
-    finally:
-        del os.environ["OMP_WAIT_POLICY"]
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file elsewhere, then let it appear."""
-    scratch = path.with_name(f".{path.stem}.{os.getpid()}.{threading.get_ident()}{path.suffix}")
-    try:
-        write(scratch)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def _remove_unused(folder: Path) -> None:
@@ -224,11 +222,3 @@ def _processor() -> str:
         return f"{platform.machine()} {platform.processor()}"
     keep = ("model name", "flags", "Features", "cpu family", "model\t", "CPU part", "CPU implementer")
     return platform.machine() + " ".join(line for line in lines if line.startswith(keep))
-
-
-def digest(*parts: str | bytes) -> str:
-    state = hashlib.sha256()
-    for part in parts:
-        raw = part.encode() if isinstance(part, str) else part
-        state.update(len(raw).to_bytes(8, "little") + raw)
-    return state.hexdigest()
