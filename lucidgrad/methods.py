@@ -429,7 +429,7 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
 
 
 #: Methods that do no more than call a primitive, which refuses by itself what it can't do.
-_QUICK = """add sub subtract sum prod mean all any amax amin logsumexp argmax argmin cumsum cumprod float double half long
-    int bool is_floating_point is_complex numel dim element_size lgamma digamma i0 where clamp clip lerp""".split()
+_QUICK = """add sub subtract sum prod mean all any amax amin logsumexp argmax argmin cumsum cumprod float double half
+    long int bool is_floating_point is_complex numel dim element_size lgamma digamma i0 where clamp clip lerp""".split()
 
 guard_methods(Methods, {*_QUICK, *(name for name in vars(Methods) if name[-1] == "_")})

@@ -92,7 +92,7 @@ INSIDE = re.compile(
 )
 
 #: Classes that are never meant for users; others are if a ``raise`` of ours chose them.
-UNCLEAR = (RecursionError, UnicodeError, NameError, ZeroDivisionError)
+UNCLEAR = (RecursionError, UnicodeError, NameError)
 
 
 ROOM = 40 << 30  # bytes that may be reserved, most of them by the emulated device; what is used is far less
