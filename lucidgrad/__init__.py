@@ -378,8 +378,9 @@ def __getattr__(name: str) -> _Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _importlib.import_module(_LATER[name], __name__)
-    found = globals()[name] = module if _LATER[name] == f".{name}" else getattr(module, name)
-    return found
+    globals()[name] = module if _LATER[name] == f".{name}" else getattr(module, name)
+    _guard(__name__, (name,))
+    return globals()[name]
 
 
 __all__ = [name for name in dir() if not name.startswith("_")] + [

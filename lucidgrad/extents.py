@@ -57,14 +57,14 @@ def out_sizes(
     made = []
     for n, k, s, p, d in zip(sizes, window, stride, padding, dilation, strict=True):
         room = n + 2 * p - d * (k - 1) - 1
-        if min(k, s, d) < 1 or p < 0 or room < 0:
+        places = (room + (s - 1) * ceil_mode) // s + 1 if min(k, s, d) > 0 <= p else 0
+        if ceil_mode and (places - 1) * s >= n + p:  # the last window has to start inside
+            places -= 1
+        if places < 1:
             raise RuntimeError(
                 f"{name}: a window {window} with stride {stride}, padding {padding} and dilation {dilation} does not "
                 f"fit into sizes {tuple(sizes)}"
             )
-        places = room // s + 1
-        if ceil_mode and room % s and places * s < n + p:  # a last window that starts inside
-            places += 1
         made.append(places)
     check_shape(name, tuple(made))
     return tuple(made)

@@ -228,18 +228,22 @@ class Methods:
 
     def cumsum(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
         """Running sums along an axis."""
-        return scan.cumulative_sum(self, axis=_axis(dim, axis), dtype=dtype)
+        return _along(self, lambda x: scan.cumulative_sum(x, axis=_axis(dim, axis), dtype=dtype))
 
     def cumprod(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
         """Running products along an axis."""
-        return scan.cumulative_prod(self, axis=_axis(dim, axis), dtype=dtype)
+        return _along(self, lambda x: scan.cumulative_prod(x, axis=_axis(dim, axis), dtype=dtype))
 
     def sort(
         self, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: Any = UNSET
     ) -> ValuesAndIndices:
         """Sorted values and where they were."""
-        order = sorting.argsort(self, axis=_axis(dim, axis), descending=descending)
-        return ValuesAndIndices(taking.take_along_axis(self, order, axis=_axis(dim, axis)), order)
+
+        def both(x: Any) -> ValuesAndIndices:
+            order = sorting.argsort(x, axis=_axis(dim, axis), descending=descending)
+            return ValuesAndIndices(taking.take_along_axis(x, order, axis=_axis(dim, axis)), order)
+
+        return _along(self, both)  # type: ignore[no-any-return]
 
     cummax, cummin, logcumsumexp = scan.cummax, scan.cummin, scan.logcumsumexp
     nan_to_num = elementwise.nan_to_num
@@ -248,8 +252,11 @@ class Methods:
 
     def nonzero(self, *, as_tuple: Any = False) -> Any:
         """Where the elements are not zero: one row per place, or the indices of each axis with ``as_tuple``."""
-        places = sorting.nonzero(self)
-        return places if as_tuple else joining.stack(places, axis=1)
+        flat = shape.reshape(self, (1,)) if self.ndim == 0 else self  # type: ignore[attr-defined]
+        places = sorting.nonzero(flat)
+        if as_tuple:
+            return places
+        return joining.stack(places, axis=1)[:, : self.ndim]  # type: ignore[attr-defined]
 
     # -- statistics
     def median(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
@@ -413,6 +420,18 @@ def _times(alpha: Any, other: Any) -> Any:
     return alpha * other if numbers else elementwise.multiply(alpha, other)
 
 
+def _along(x: Any, function: Callable[[Any], Any]) -> Any:
+    """What a function of a tensor with axes gives; a 0-d tensor is a vector of one element to it, as in PyTorch."""
+    if x.array.shape:
+        return function(x)
+    y = function(shape.reshape(x, (1,)))
+    return (
+        ValuesAndIndices(*(shape.reshape(part, ()) for part in y))
+        if type(y) is ValuesAndIndices
+        else (shape.reshape(y, ()))
+    )
+
+
 def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
     op = getattr(reduction, name)
     if dim is None:
@@ -421,6 +440,8 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
         return getattr(elementwise, f"{name}imum")(x, dim)
     if isinstance(dim, (tuple, list)):
         return op(x, axis=tuple(dim), keepdims=keepdim)
+    if not x.array.shape:
+        return _along(x, lambda one: _extreme(one, dim, True, name))
     where = getattr(reduction, f"arg{name}")(x, axis=dim, keepdims=True)
     values = taking.take_along_axis(x, where, axis=dim)
     if keepdim:
@@ -429,7 +450,7 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
 
 
 #: Methods that do no more than call a primitive, which refuses by itself what it can't do.
-_QUICK = """add sub subtract sum prod mean all any amax amin logsumexp argmax argmin cumsum cumprod float double half long
-    int bool is_floating_point is_complex numel dim element_size lgamma digamma i0 where clamp clip lerp""".split()
+_QUICK = """add sub subtract sum prod mean all any amax amin logsumexp argmax argmin cumsum cumprod float double half
+    long int bool is_floating_point is_complex numel dim element_size lgamma digamma i0 where clamp clip lerp""".split()
 
 guard_methods(Methods, {*_QUICK, *(name for name in vars(Methods) if name[-1] == "_")})

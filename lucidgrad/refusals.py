@@ -39,6 +39,7 @@ _OUTSIDE: tuple[tuple[type[Exception], type[Exception]], ...] = (
 _LIBRARIES = {"numpy", "cupy", "cupyx", "cupy_backends", "scipy", "ml_dtypes"}
 _TOO_LARGE = ("array is too big", "Maximum allowed")  # NumPy's words for what no memory holds
 _TELLING = ("zero-size", "an empty", "negative integer powers", "out of bounds for axis", "duplicate", "0d arrays")
+_FILE = __file__.removesuffix("refusals.py") + "<call>"  # of this package, for who looks for the user's lines
 _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _RAISE = {opcode.opmap[name] for name in ("RAISE_VARARGS", "RERAISE")}
 
@@ -184,7 +185,7 @@ def _fits(value: Any, annotation: Any, default: Any) -> bool:
     if annotation is None or annotation is type(None):
         return value is None
     if origin is typing.Literal:
-        return value in typing.get_args(annotation)
+        return any(type(value) is type(part) and value == part for part in typing.get_args(annotation))
     if origin is Callable or annotation is Callable:
         return callable(value)
     if annotation in (int, float, complex):
@@ -287,7 +288,8 @@ def refuse_method(error: Exception, owner: Any, method: Callable[..., Any], args
             given = signature.bind(*args, **keywords).arguments
         except TypeError:  # Python says by itself what is wrong
             return
-        refuse(error, type(owner).__name__, given, lambda: signature)
+        name = type(owner).__name__ if method.__name__ == "forward" else method.__name__
+        refuse(error, name, given, lambda: signature)
 
 
 def _heads(code: types.CodeType) -> tuple[str, str]:
@@ -322,7 +324,7 @@ def _compiled(head: str, passed: str) -> types.CodeType:
         _refuse(_error, {{k: v for k, v in locals().items() if k != "_error"}})
         raise
 """
-    return next(c for c in compile(source, __file__, "exec").co_consts if isinstance(c, types.CodeType))
+    return next(c for c in compile(source, _FILE, "exec").co_consts if isinstance(c, types.CodeType))
 
 
 def _first_call(*args: Any, **keywords: Any) -> Any:

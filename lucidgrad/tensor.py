@@ -267,21 +267,25 @@ class Tensor(Box, Operators, Methods, Arranging):
         non_blocking: bool = False,
     ) -> "Tensor":
         """This tensor on another device or of another dtype; itself if it is that already."""
-        for arg in args:
-            if isinstance(arg, Tensor):
-                device, dtype = arg.device, arg.dtype
-            elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in known_dtypes()):
-                device = arg
-            elif arg is not None and not isinstance(arg, bool):
-                dtype = arg
-        out = self
-        if dtype is not None and dtype != out.dtype:
-            out = tape_namespace.astype(out, dtype)
-        if device is not None:
-            where = located(device)
-            if out.device != where:
-                out = transfer(out, device=str(where), non_blocking=non_blocking)
-        return out.clone() if copy and out is self else out
+        try:
+            for arg in args:
+                if isinstance(arg, Tensor):
+                    device, dtype = arg.device, arg.dtype
+                elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in known_dtypes()):
+                    device = arg
+                elif arg is not None and not isinstance(arg, bool):
+                    dtype = arg
+            out = self
+            if dtype is not None and dtype != out.dtype:
+                out = tape_namespace.astype(out, dtype)
+            if device is not None:
+                where = located(device)
+                if out.device != where:
+                    out = transfer(out, device=str(where), non_blocking=non_blocking)
+            return out.clone() if copy and out is self else out
+        except Exception as error:
+            refuse_method(error, self, self.to, args, {"device": device, "dtype": dtype, "copy": copy})
+            raise
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> "Tensor":
         """The standard's spelling of ``to``."""
@@ -512,5 +516,5 @@ def _rebuild(values: Any, where: str, requires_grad: bool, role: type | None = N
     return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
-guard_methods(Tensor, {*vars(Tensor)} - {"record_stream"})
+guard_methods(Tensor, {*vars(Tensor)} - {"record_stream", "zero_grad"})
 dispatch.bind(Tensor=Tensor)

@@ -76,11 +76,12 @@ def test_core_stays_below_2800_lines_of_code():
 
 def test_nothing_is_left_unfinished():
     unfinished = re.compile(r"\b(NotImplementedError|TODO|FIXME)\b")
+    theirs = ('is missing the required "forward"',)  # what users left out, in PyTorch's words
     assert [
         f"{name(path)}:{number}: {line.strip()}"
         for path in PACKAGED
         for number, line in enumerate(lines(path), 1)
-        if unfinished.search(line)
+        if unfinished.search(line) and not any(words in line for words in theirs)
     ] == []
 
 

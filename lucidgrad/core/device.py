@@ -56,6 +56,8 @@ class Device:
             return type
         if not isinstance(type, str):
             raise TypeError(f"device: given a {type.__class__.__name__}, expected a name such as 'cpu' or 'cuda:1'")
+        if index is not None and not (isinstance(index, int) and index >= 0):
+            raise DeviceError(f"device: given the index {index!r}, expected a number such as 1")
         name, colon, number = type.partition(":")
         if colon:
             if index is not None or not number.isdigit():

@@ -21,7 +21,10 @@ def define(**dtypes: Any) -> None:
 
 def named(name: str) -> Any:
     """The canonical dtype object of this name."""
-    return _defined[name]
+    try:
+        return _defined[name]
+    except KeyError:
+        raise TypeError(f"given the dtype {name!r}, expected one of {', '.join(_defined)}") from None
 
 
 def known() -> dict[str, Any]:

@@ -252,7 +252,8 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
             try:
                 x.array = backend.write(x.array, keywords["key"], array)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{name}: given a value of shape {getattr(array, 'shape', ())}: {error}") from None
+                shape, own = getattr(array, "shape", ()), x.array.dtype
+                raise ValueError(f"{name}: given a value of shape {shape}, expected one that fits, of {own}") from error
         touch(x.array)
         if recording:
             wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)

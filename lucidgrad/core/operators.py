@@ -62,9 +62,9 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
             if len(args) < inputs and primitive.arrays[len(args)] in primitive.optional:
                 args += (None,) * (inputs - len(args))  # rules and nodes speak of all inputs
         given = {**defaults, **keywords}
-        if extra or len(given) > len(defaults) or REQUIRED in given.values():
-            given = complete(extra, keywords)
         try:
+            if extra or len(given) > len(defaults) or REQUIRED in given.values():
+                given = complete(extra, keywords)
             if primitive.variadic and not primitive.outputs and not unusual:
                 y = _constants(primitive, args, given)
                 if y is not None:

@@ -15,7 +15,6 @@ try:
 except ImportError:  # where there are no such locks, scratch files of killed processes stay
     fcntl = None  # type: ignore[assignment]
 
-_MOST_NAME = 255  # bytes, where a system does not say
 _TOKEN = 6  # random bytes in the name of a scratch file
 
 
@@ -104,7 +103,7 @@ def replacing(path: "str | bytes | os.PathLike[Any]") -> Iterator[Any]:
     """
     target = os.path.realpath(os.fsdecode(path))
     folder, name = os.path.split(target)
-    _check_target(target, folder, name)
+    _check_target(target)
     before = os.stat(target).st_mode & 0o777 if os.path.exists(target) else None
     stem = _stem(name)
     _clear(folder, stem)
@@ -123,19 +122,13 @@ def replacing(path: "str | bytes | os.PathLike[Any]") -> Iterator[Any]:
     _settle(folder)
 
 
-def _check_target(target: str, folder: str, name: str) -> None:
+def _check_target(target: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         mode = os.stat(target).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(f"save: {target!r} is a directory, expected the name of a file")
         if not stat.S_ISREG(mode):
             raise ValueError(f"save: {target!r} is {_kind(mode)}, expected a regular file or a new name")
-    try:
-        most = os.pathconf(folder, "PC_NAME_MAX")
-    except (AttributeError, OSError, ValueError):
-        most = _MOST_NAME
-    if len(os.fsencode(name)) > most:
-        raise OSError(errno.ENAMETOOLONG, f"save: the name has {len(os.fsencode(name))} bytes, at most {most} go", name)
 
 
 def _stem(name: str) -> str:

@@ -30,7 +30,7 @@ TREE, CHECK = "lucidgrad", "lucidgrad.checksum"  # keys of the metadata
 _UNCHECKED = "00000000"
 _MOST_HEADER = 100_000_000  # bytes, as in the format's own implementation
 _MOST_AXES = 64
-_MOST_PARTS = 4_000_000  # commas and brackets of a header, each of which may become an object of a hundred bytes
+_MOST_PARTS = 2_000_000  # commas and brackets of a header, each of which may become an object of a hundred bytes
 
 
 class FileFormatError(ValueError):

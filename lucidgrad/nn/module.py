@@ -52,7 +52,7 @@ class Module(Stateful):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes: every subclass defines it."""
-        raise TypeError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """`forward`, with the hooks around it."""

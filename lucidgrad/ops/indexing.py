@@ -1,6 +1,7 @@
 """Picking elements by key, as square brackets do, and adding them back; and what PyTorch makes of it."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core.batching import Batched
@@ -139,6 +140,24 @@ def _check_scatter(name: str, x: Any, dim: int, i: Any, src: Any = None) -> int:
     return dim
 
 
+def vector(x: Any) -> Any:
+    """A 0-d tensor as a vector of one element, as which PyTorch indexes it; others as they are."""
+    return reshape(x, (1,)) if getattr(x, "shape", None) == () else x
+
+
+def as_vectors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of ``(x, dim, index, ...)`` take a 0-d tensor x, whose only axis has one element."""
+
+    @functools.wraps(function)
+    def run(x: Any, dim: Any, index: Any, *more: Any, **keywords: Any) -> Any:
+        if getattr(x, "shape", None) != ():
+            return function(x, dim, index, *more, **keywords)
+        keywords = {name: vector(value) for name, value in keywords.items()}
+        return reshape(function(vector(x), dim, vector(index), *map(vector, more), **keywords), ())
+
+    return run
+
+
 def gather(x: Any, dim: int, index: Any) -> Any:
     """Elements of x at positions along dim, one for each element of the index (PyTorch's meaning).
 
@@ -150,12 +169,13 @@ def gather(x: Any, dim: int, index: Any) -> Any:
     >>> x.grad.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
+    if x.ndim == 0 or (index.ndim == 0 and x.ndim == 1):
+        return reshape(gather(vector(x), dim, vector(index)), tuple(index.shape))
     dim = _check_scatter("gather", x, dim, index)
-    if x.ndim == 0:
-        return gather(reshape(x, (1,)), 0, reshape(index, (1,)))[0]
     return take_along_axis(_crop(x, index.shape, dim), index, axis=dim)
 
 
+@as_vectors
 @rounded_once
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     """A copy of x to which the elements of src are added at positions along dim (PyTorch's meaning).
@@ -169,8 +189,6 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     [4.0, 2.0]
     """
     dim = _check_scatter("scatter_add", x, dim, index, src)
-    if x.ndim == 0:
-        return reshape(scatter_add(*(reshape(x, (1,)), 0, reshape(index, (1,)), reshape(src, (1,)))), ())
     added = put_along_axis_add(_crop(src, index.shape), index, axis=dim, size=x.shape[dim])
     return x + _extend(added, x.shape)
 
@@ -180,6 +198,7 @@ def _extend(x: Any, shape: Sequence[int]) -> Any:
     return x if tuple(x.shape) == tuple(shape) else put_add(x, key=tuple(map(slice, x.shape)), shape=tuple(shape))
 
 
+@as_vectors
 def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
     """A copy of x with elements of src, or a number, written at positions along dim (PyTorch's meaning).
 
@@ -210,9 +229,6 @@ def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None
     if reduce == "add":
         return scatter_add(x, dim, index, xp.astype(xp.zeros_like(index), dtype=x.dtype) + src if number else src)
     dim = _check_scatter("scatter", x, dim, index, None if number else src)
-    if x.ndim == 0:
-        src = src if number else reshape(src, (1,))
-        return reshape(scatter(reshape(x, (1,)), 0, reshape(index, (1,)), src), ())
     last = last_put(index, axis=dim, size=x.shape[dim])
     last = _extend(last + 1, x.shape) - 1  # -1 where nothing is written
     if number:
@@ -237,9 +253,14 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
     >>> lg.index_select(x, 0, lg.asarray([1, 1])).tolist()
     [[3.0, 4.0], [3.0, 4.0]]
     """
-    return take(x, index, axis=dim)
+    if x.ndim == 0:
+        if product(index.shape) != 1:
+            raise RuntimeError(f"index_select: given {product(index.shape)} positions in a 0-d tensor, expected one")
+        return reshape(index_select(vector(x), dim, vector(index)), ())
+    return take(x, vector(index), axis=dim)
 
 
+@as_vectors
 @rounded_once
 def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
     """A copy of x to which slices of source are added at positions along dim (PyTorch's meaning).

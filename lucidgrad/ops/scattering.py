@@ -12,7 +12,7 @@ from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of, beside, product
-from .indexing import _check_scatter, index, put_add, scatter, scatter_add
+from .indexing import _check_scatter, as_vectors, index, put_add, scatter, scatter_add, vector
 from .keys import filled, is_array, is_mask, parts_of
 from .scan import inexact
 from .taking import last_put, put_along_axis_add, take, take_along_axis
@@ -46,6 +46,8 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     >>> y.tolist(), x.grad.tolist()
     ([[5.0, 1.0], [5.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]])
     """
+    if x.ndim == 0:
+        return ops.reshape(index_fill(vector(x), dim, vector(index), value), shape=())
     dim = _check_index("index_fill", x, dim, index)
     if getattr(value, "ndim", 0):
         raise RuntimeError(f"index_fill: given a value of dimension {value.ndim}, expected a number")
@@ -53,6 +55,7 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     return ops.astype(ops.where(here, value, x), dtype=x.dtype)
 
 
+@as_vectors
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     """A copy of x with slices of source at positions along dim; the last one stays (PyTorch's meaning).
 
@@ -288,6 +291,7 @@ def _reduced(x: Any, src: Any, i: Any, axis: int, reduce: str, include_self: boo
     return y / ops.astype(count, dtype=y.dtype) if inexact(y) is y else y // ops.astype(count, dtype=y.dtype)
 
 
+@as_vectors
 @rounded_once
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """A copy of x in which elements of src are reduced with what falls on one place (PyTorch's meaning).

@@ -237,6 +237,7 @@ LEFT_OUT: dict[str, str] = {
     "autograd.forward_ad.enter_dual_level": "changes the level that others are on",
     "optim.register_optimizer_step_pre_hook": "stays registered for all that follows",
     "optim.register_optimizer_step_post_hook": "stays registered for all that follows",
+    "set_grad_enabled": "a callable is what it decorates",
     "set_num_threads": "holds for all that follows",
     "autograd.set_detect_anomaly": "holds for all that follows",
     "utils.data.DataLoader": "its workers are processes; tests/data has its wrong calls",

@@ -94,7 +94,7 @@ def test_names_are_checked(register):
 def test_missing_attributes_and_forward_say_so():
     with pytest.raises(AttributeError, match="'Module' object has no attribute 'nothing'"):
         nn.Module().nothing
-    with pytest.raises(TypeError, match="forward"):
+    with pytest.raises(NotImplementedError, match="forward"):
         nn.Module()(1)
 
 

@@ -275,7 +275,9 @@ def multilabel_soft_margin_loss(
 
 def _rows(name: str, x: Any) -> tuple[Any, bool]:
     """Scores ``(n, classes)``, and whether n had to be added."""
-    if x.ndim not in (1, 2) or not x.shape[-1]:
+    if x.ndim == 0:  # one class
+        return x.reshape((1, 1)), True
+    if x.ndim > 2 or not x.shape[-1]:
         raise RuntimeError(f"{name}: given an input of shape {tuple(x.shape)}, expected (n, classes) or (classes,)")
     return (x.reshape((1, *x.shape)), True) if x.ndim == 1 else (x, False)
 

@@ -248,7 +248,12 @@ def _avg(
     if divisor_override == 0:
         raise RuntimeError(f"{name}: given divisor_override=0, expected another number or None")
     over: Any = {"ceil_mode": ceil_mode, "include": count_include_pad, "divisor": divisor_override}
-    return avg_pool(x, window=window, stride=stride, padding=padding, **over)
+    if x.is_floating_point() or x.is_complex():
+        return avg_pool(x, window=window, stride=stride, padding=padding, **over)
+    if x.dtype == lg.bool:
+        raise RuntimeError(f"{name}: given booleans, expected numbers")
+    mean: Any = avg_pool(x.double(), window=window, stride=stride, padding=padding, **over)
+    return lg.astype(lg.trunc(mean), x.dtype)  # of integers PyTorch's mean is one, too
 
 
 def avg_pool1d(
@@ -337,6 +342,7 @@ def _power(name: str, axes: int, x: Any, norm_type: float, kernel_size: Any, str
         return _max(name, axes, abs(x), kernel_size, stride, 0, 1, ceil_mode, False)
     if norm_type == -math.inf:
         return -_max(name, axes, -abs(x), kernel_size, stride, 0, 1, ceil_mode, False)
+    x = x if x.is_floating_point() or x.is_complex() else x.to(lg.get_default_dtype())
     mean = _avg(name, axes, x**norm_type, kernel_size, stride, 0, ceil_mode, True)
     return (mean * math.prod(per_axis(name, "kernel_size", kernel_size, axes))) ** (1 / norm_type)
 
