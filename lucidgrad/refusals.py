@@ -317,11 +317,13 @@ def _heads(code: types.CodeType) -> tuple[str, str]:
 
 @functools.cache
 def _compiled(head: str, passed: str) -> types.CodeType:
+    names = [part.lstrip("*").partition("=")[0] for part in passed.split(", ") if part]
+    given = ", ".join(f"{name!r}: {name}" for name in names)  # not locals(): the frame would keep the error in a cycle
     source = f"""def call({head}):
     try:
         return _function({passed})
     except Exception as _error:
-        _refuse(_error, {{k: v for k, v in locals().items() if k != "_error"}})
+        _refuse(_error, {{{given}}})
         raise
 """
     return next(c for c in compile(source, _FILE, "exec").co_consts if isinstance(c, types.CodeType))
