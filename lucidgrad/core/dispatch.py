@@ -73,10 +73,10 @@ def promoted(*found: Any) -> Any:
     return device.backend_named("cpu").xp.result_type(*found) if dtype is None else dtype
 
 
-def unified(primitive: Primitive, arrays: Sequence[Any]) -> Sequence[Any]:
+def unified(primitive: Primitive, arrays: Sequence[Any]) -> Any:
     """The arguments with integers in the dtype of the floats beside them; what comes next sees one kind."""
-    places = range(len(arrays)) if primitive.variadic else primitive.values
-    places = [i for i in places if i < len(arrays) and type(arrays[i]) in device.by_array]
+    meant = range(len(arrays)) if primitive.variadic else primitive.values
+    places = [i for i in meant if i < len(arrays) and type(arrays[i]) in device.by_array]
     found = {arrays[i].dtype for i in places}
     dtype = lifted(primitive.yields, *found) if len(found) > 1 else None
     if dtype is None:

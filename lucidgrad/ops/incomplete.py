@@ -548,9 +548,10 @@ def _beta_slope_inside(xp: Any, a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     p, q, z, r = (xp.where(lower, one, other) for one, other in ((a, b), (b, a), (x, rest), (rest, x)))
     made = []
     for one, other in ((m, n), (n, m)):
-        power = _beta_series(xp, *(xp.where(series, v, c) for v, c in ((p, 1), (q, 1), (z, 0.25))), one, other)
-        values = (xp.where(series, c, v) for v, c in ((p, 3), (q, 3), (z, 0.5), (r, 0.5)))
-        made.append(xp.where(series, power, _beta_integral(xp, *values, one, other)))
+        u, v, t = (xp.where(series, value, c) for value, c in ((p, 1), (q, 1), (z, 0.25)))
+        power = _beta_series(xp, u, v, t, one, other)
+        u, v, t, s = (xp.where(series, c, value) for value, c in ((p, 3), (q, 3), (z, 0.5), (r, 0.5)))
+        made.append(xp.where(series, power, _beta_integral(xp, u, v, t, s, one, other)))
     return xp.where(lower, made[0], -made[1])
 
 
