@@ -5,7 +5,7 @@ import inspect
 import itertools
 import operator
 import weakref
-from _io import _IOBase  # type: ignore[attr-defined]
+from _io import _IOBase
 from collections.abc import Callable, Generator, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -71,19 +71,24 @@ observers: ContextVar[tuple[Any, ...]] = ContextVar("observers", default=())  # 
 walking: ContextVar[Any] = ContextVar("walking", default=None)  # the walk that is under way
 
 
+def _part(modes: ContextVar[Any], name: str) -> Any:
+    return property(eval(f"lambda _: now().{name}", {"now": modes.get}))
+
+
+def _whole(mode: ContextVar[Any]) -> Any:
+    def change(_: Any, value: Any) -> None:
+        mode.set(value)
+
+    return property(lambda _: mode.get(), change)
+
+
 class _State:
     """The modes that hold here, by their names."""
 
-    enabled = property(lambda _, now=recording.get: now().enabled)
-    fresh = property(lambda _, now=recording.get: now().fresh)
-    recording = property(lambda _, now=recording.get: now().recording)
-    keep = property(lambda _, now=new.get: now().keep)
-    notes = property(lambda _, now=new.get: now().notes)
-    keeping = property(lambda _, now=new.get: now().keeping)
-    casting = property(lambda _, now=precision.get: now().casting, lambda _, how: precision.set(Precision(how)))
-    told = property(lambda _, now=told.get: now(), lambda _, who: told.set(who))
-    observers = property(lambda _, now=observers.get: now(), lambda _, who: observers.set(who))
-    walking = property(lambda _, now=walking.get: now(), lambda _, walk: walking.set(walk))
+    enabled, fresh, recording = (_part(recording, name) for name in ("enabled", "fresh", "recording"))
+    keep, notes, keeping = (_part(new, name) for name in ("keep", "notes", "keeping"))
+    casting = _part(precision, "casting")
+    told, observers, walking = _whole(told), _whole(observers), _whole(walking)
 
 
 state: Any = _State()
@@ -146,7 +151,7 @@ class Block:
 
 def set_casting(how: Any) -> None:
     """Let operations that have a precision cast their inputs; None: run in the dtypes they are given."""
-    state.casting = how
+    precision.set(Precision(how))
 
 
 def leave(how: str, x: Any, made: Any) -> Any:
@@ -175,6 +180,9 @@ class _Mode(Block):
             made.__init__()  # type: ignore[misc]
             return made(args[0])
         return made
+
+    def __init__(self) -> None:
+        self._leaving = []
 
     def _target(self) -> tuple[bool, Alias | None]:
         raise AssertionError  # every mode says what it sets

@@ -102,24 +102,26 @@ class Elementwise(Optimizer):
         if closure is not None:
             with lg.enable_grad():
                 loss = closure()
+        taken: list[tuple[Any, _Memo]] = []  # counted when all groups have been: an error leaves all counts equal
         for i, group in enumerate(self.param_groups):
             memo = self._memos.get(i)
             if memo is not None:
                 number = memo.renew(self, group)
                 if number is not None:
                     self._take(group, number, memo)
-                    for state in memo.states:
-                        self._advance(state, number)
+                    taken.append((number, memo))
                     continue
             sets = self._gathered(group)
             for number, found in sets.items():
                 self._take(group, number, found)
-                for p, state in zip(found.lists[0], found.states, strict=True):
-                    self._advance(state, number)
-                    if state:
-                        self.state[p] = state
+                taken.append((number, found))
             if len(sets) == 1 and not group.get("differentiable"):
                 self._memos[i] = found
+        for number, memo in taken:
+            for p, state in zip(memo.lists[0], memo.states, strict=True):
+                self._advance(state, number)
+                if state:
+                    self.state[p] = state
         return loss
 
     def _gathered(self, group: dict[str, Any]) -> dict[Any, "_Memo"]:
