@@ -243,7 +243,7 @@ class Methods:
             order = sorting.argsort(x, axis=_axis(dim, axis), descending=descending)
             return ValuesAndIndices(taking.take_along_axis(x, order, axis=_axis(dim, axis)), order)
 
-        return _along(self, both)  # type: ignore[no-any-return]
+        return _along(self, both)
 
     cummax, cummin, logcumsumexp = scan.cummax, scan.cummin, scan.logcumsumexp
     nan_to_num = elementwise.nan_to_num

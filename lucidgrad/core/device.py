@@ -56,7 +56,7 @@ class Device:
             return type
         if not isinstance(type, str):
             raise TypeError(f"device: given a {type.__class__.__name__}, expected a name such as 'cpu' or 'cuda:1'")
-        if index is not None and not (isinstance(index, int) and index >= 0):
+        if index is not None and not (isinstance(index, int) and index >= 0):  # type: ignore[redundant-expr]
             raise DeviceError(f"device: given the index {index!r}, expected a number such as 1")
         name, colon, number = type.partition(":")
         if colon:
