@@ -95,7 +95,7 @@ def grad(
     if not create_graph:
         return found
     nodes = _input_nodes(starts, "inputs")  # type: ignore[arg-type]  # also a constant gradient can be differentiated: to zeros
-    return tuple([tied(g, (n,)) if g is not None and g._node is None else g for g, n in zip(found, nodes, strict=True)])
+    return tuple([tied(g, n) if g is not None and g._node is None else g for g, n in zip(found, nodes, strict=True)])
 
 
 def differentiate(

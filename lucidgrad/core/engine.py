@@ -13,12 +13,12 @@ from typing import Any
 from . import device
 from .accumulation import accumulate
 from .box import Box
-from .dispatch import bound, box, complexes, node_of, place_of, raw, record
+from .dispatch import bound, box, complexes, extras_of, node_of, place_of, raw
 from .levels import is_outside
 from .modes import Recording, recording, state, walking
 from .plan import Plan, extras_of_node, raise_freed, reach
 from .primitive import LINEAR, Primitive, joint, registry
-from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, node_of_edge
+from .tape import FREED, Extras, Fork, Leaf, Node, Output, ages, check_saved, last_write, node_of_edge
 
 _dtype_of_array, _dtype_of_tensor = operator.attrgetter("dtype"), operator.attrgetter("array.dtype")
 
@@ -451,17 +451,21 @@ class Walk:
 
 # -- gradients that don't change ---------------------------------------------------------------------
 _TIE = Primitive(
-    lambda xp, *xs: xs[0], LINEAR, joint(lambda xp, g, xs_meta: (g, *(None for _ in xs_meta[1:]))),
-    None, None, False, False, "same", None, False,
+    lambda xp, x, of, /: x, LINEAR, joint(lambda xp, g: (g, None)), None, None, False, False, "same", None, False
 )  # fmt: skip
-_TIE.name = "tie"
+_TIE.name, _TIED = "tie", _TIE.recipe(())
 
 
-def tied(g: Any, nodes: Iterable[Any]) -> Any:
+def tied(g: Any, *nodes: Any) -> Any:
     """A gradient as one that depends on nodes, if only with slope zero: second derivatives are zeros, no errors."""
-    nodes = [node_of(g), *nodes]
-    wanted = tuple(i for i, node in enumerate(nodes) if node is not None)
-    return box(g.array, record(_TIE, g.array, [g.array] * len(nodes), nodes, wanted, {}))
+    end = node_of(g)
+    for node in nodes:
+        if node is not None:
+            made = Node()
+            made.recipe, made.saved, made.origin, made.fit = _TIED, (), (end, node), None
+            made.extras = extras_of(g.array) if device.places else None
+            made.age, end = next(ages), made
+    return box(g.array, end)
 
 
 def _tied(node: Any, g: Any, saved: tuple[Any, ...]) -> Any:
@@ -471,11 +475,10 @@ def _tied(node: Any, g: Any, saved: tuple[Any, ...]) -> Any:
         recipe.flat = _is_flat(recipe, g, saved)
     if not recipe.flat:
         return g
-    nodes = [parent for parent in node.inputs if parent is not None]
     if type(g) is not tuple:
-        return tied(g, nodes)
+        return tied(g, *node.inputs)
     at = next(k for k, part in enumerate(g) if part is not None)
-    return (*g[:at], tied(g[at], nodes), *g[at + 1 :])
+    return (*g[:at], tied(g[at], *node.inputs), *g[at + 1 :])
 
 
 def _constant(g: Any) -> Any:
