@@ -253,4 +253,12 @@ def _on_its_device(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
         with cupy.cuda.Device(number):
             return run(*arrays, **keywords)
 
-    return kernel
+    def any_integer(*arrays: Any, **keywords: Any) -> Any:
+        try:
+            return kernel(*arrays, **keywords)
+        except OverflowError:  # CuPy takes integers of 64 bits; beside floats they are floats anyway
+            if not any(type(a) is cupy.ndarray and a.dtype.kind in "fc" for a in arrays):
+                raise
+            return kernel(*(float(a) if type(a) is int else a for a in arrays), **keywords)
+
+    return any_integer

@@ -46,9 +46,12 @@ def plain_name(dtype: Any) -> str:
 
 def checked(name: str, dtype: Any) -> Any:
     """The dtype if it is one of those that tensors have; NumPy has others."""
-    if dtype not in _objects and dtype not in _defined.values():  # such as "float32", which equals its dtype
+    if dtype in _objects or dtype in _defined.values():  # such as "float32", which equals its dtype
+        return dtype
+    found = _defined.get(getattr(dtype, "name", None))  # type: ignore[arg-type]  # of another byte order
+    if found is None:
         raise TypeError(f"{name}: given dtype {dtype!r}, expected one of {', '.join(_defined)}")
-    return dtype
+    return found
 
 
 def get_default_dtype() -> Any:

@@ -192,6 +192,7 @@ class LayerBackend:
     """A kind of layer as a back end: kernels are the primitives, interpreted one level down."""
 
     rank = 1
+    replaces = False  # what layers hold is replaced inside of them
     xp = namespace
     unwritable = "an expanded view, or a read-only array; clone it first, or use the out-of-place form"
 

@@ -66,7 +66,7 @@ def test_the_whole_extension_with_its_signatures():
         "svd": "(x, /, *, full_matrices=True)",
         "svdvals": "(x, /)",
         "trace": "(x, /, *, offset=0, dtype=None)",
-        "vector_norm": "(x, /, *, axis=None, keepdims=False, ord=2)",
+        "vector_norm": "(x, /, ord=2, axis=None, keepdims=False)",
     }
     for name, expected in signatures.items():
         signature = inspect.signature(getattr(linalg, name))

@@ -41,6 +41,14 @@ class Stream:
     def wait_for(self, other, arrays=()):
         log.append(("wait", self.name, other.name))
 
+    def follow(self, array):
+        last = writers.get(id(array))
+        if last not in (None, self):
+            self.wait_for(last, (array,))
+
+    def wrote(self, array):
+        writers[id(array)] = self
+
 
 class LoggedBackend(CPU):
     name = "logged"
@@ -71,6 +79,7 @@ class LoggedBackend(CPU):
 log: list[tuple[str, ...]] = []
 default, one, two = Stream("default"), Stream("one"), Stream("two")
 current = [default]
+writers = {}  # array -> the stream that last wrote it
 
 
 @pytest.fixture
