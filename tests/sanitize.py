@@ -62,7 +62,7 @@ def main() -> int:
             if given.part not in (None, name):
                 continue
             began = time.monotonic()
-            command = [sys.executable, "-m", "pytest", "-q", "-x", "--deselect", LEFT_OUT, *(given.rest or files)]
+            command = [sys.executable, "-m", "pytest", "-q", "--deselect", LEFT_OUT, *(given.rest or files)]
             done = subprocess.run(command, cwd=ROOT, env=settings, check=False)
             print(f"{name}: {'clean' if not done.returncode else 'FAILED'} in {time.monotonic() - began:.0f} s")
             failed += bool(done.returncode)
