@@ -5,6 +5,7 @@ then the result must be wrong. Waits that nothing needs would be found the same 
 """
 
 import contextlib
+import gc
 import itertools
 
 import numpy as np
@@ -399,6 +400,7 @@ def test_a_copy_waits_for_what_used_its_memory_before(waits_first, monkeypatch, 
 
 
 def test_held_memory_is_given_back():
+    gc.collect()  # what the tests before left
     for _ in range(3):
         cotangent_crosses(draw())
     lg.cuda.synchronize()
