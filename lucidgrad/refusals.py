@@ -52,6 +52,8 @@ def _outside(error: Exception) -> type[Exception] | None:
     """
     if isinstance(error, Warning) or not _is_ours(error) or _is_raised(error):
         return None
+    if isinstance(error, RecursionError) and set(_packages(error)) != {"lucidgrad"}:
+        return None  # of the user's functions that call themselves
     if type(error).__name__ == "AxisError":
         return AxisError
     if isinstance(error, ValueError) and any(words in str(error) for words in _TOO_LARGE):

@@ -404,7 +404,7 @@ def zeta_slope(xp: Any, x1: Any, x2: Any, /, order: int = 1) -> Any:
     x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
     inside = (x1 > 1) & (x1 < math.inf) & (x2 > 0) & (x2 < math.inf)
     y = _zeta_sum_derivative(xp, xp.where(inside, x1, 2), xp.where(inside, x2, 1), order)
-    return xp.where(inside, y, xp.where((x1 == math.inf) & (x2 > 1), 0, math.nan))
+    return xp.where(inside, y, xp.where((x1 == math.inf) & (x2 > 1), xp.zeros_like(y), math.nan))
 
 
 @primitive(

@@ -577,4 +577,4 @@ def beta_slope(xp: Any, x1: Any, x2: Any, x3: Any, /, orders: tuple[int, int] = 
     a, b, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1), xp.where(inside, x3, 0.5)
     y = _beta_slope_inside(xp, a, b, x, *orders)
     end = (x1 > 0) & (x2 > 0) & ((x3 == 0) | (x3 == 1))
-    return xp.where(inside, y, xp.where(end, 0, math.nan))
+    return xp.where(inside, y, xp.where(end, xp.zeros_like(y), math.nan))

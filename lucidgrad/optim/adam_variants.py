@@ -106,21 +106,24 @@ class NAdam(_Moments):
     def _number(self, state: dict[str, Any]) -> Any:
         return state.get("step", 0) + 1, state.get("mu_product", 1.0)
 
-    def _advance(self, state: dict[str, Any], number: Any) -> None:
-        state["step"] = number[0]
-        state["mu_product"] = self._product
+    def _advance(self, state: dict[str, Any], number: Any, group: dict[str, Any]) -> None:
+        step, product = number
+        state["step"] = step
+        state["mu_product"] = product * self._momentum(group, step)
+
+    @staticmethod
+    def _momentum(group: dict[str, Any], step: Any) -> Any:
+        return group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
 
     def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
         step, product = number
-        lr, beta1, decay = group["lr"], group["betas"][0], group["momentum_decay"]
-        mu = beta1 * (1 - 0.5 * 0.96 ** (step * decay))
-        mu_next = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * decay))
-        self._product = product * mu
+        lr, mu, mu_next = group["lr"], self._momentum(group, step), self._momentum(group, step + 1)
+        product = product * mu
         return dict(
             _common(group),
             correction=1 - group["betas"][1] ** step,
-            rate_now=lr * (1 - mu) / (1 - self._product),
-            rate_mean=lr * mu_next / (1 - self._product * mu_next),
+            rate_now=lr * (1 - mu) / (1 - product),
+            rate_mean=lr * mu_next / (1 - product * mu_next),
         )
 
 

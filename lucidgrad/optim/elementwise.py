@@ -81,7 +81,7 @@ class Elementwise(Optimizer):
         """
         return state.get("step", 0) + 1
 
-    def _advance(self, state: dict[str, Any], number: Any) -> None:
+    def _advance(self, state: dict[str, Any], number: Any, group: dict[str, Any]) -> None:
         """Note that the step of a number was taken."""
         state["step"] = number
 
@@ -102,24 +102,26 @@ class Elementwise(Optimizer):
         if closure is not None:
             with lg.enable_grad():
                 loss = closure()
-        taken: list[tuple[Any, _Memo]] = []  # counted when all groups have been: an error leaves all counts equal
+        taken: list[
+            tuple[Any, _Memo, dict[str, Any]]
+        ] = []  # counted when all groups have been: an error leaves all counts equal
         for i, group in enumerate(self.param_groups):
             memo = self._memos.get(i)
             if memo is not None:
                 number = memo.renew(self, group)
                 if number is not None:
                     self._take(group, number, memo)
-                    taken.append((number, memo))
+                    taken.append((number, memo, group))
                     continue
             sets = self._gathered(group)
             for number, found in sets.items():
                 self._take(group, number, found)
-                taken.append((number, found))
+                taken.append((number, found, group))
             if len(sets) == 1 and not group.get("differentiable"):
                 self._memos[i] = found
-        for number, memo in taken:
+        for number, memo, group in taken:
             for p, state in zip(memo.lists[0], memo.states, strict=True):
-                self._advance(state, number)
+                self._advance(state, number, group)
                 if state:
                     self.state[p] = state
         return loss

@@ -77,7 +77,7 @@ class SGD(Elementwise):
     def _begin(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
         return {name: lg.zeros_like(p.detach()) for name in self._names(group)}
 
-    def _advance(self, state: dict[str, Any], number: Any) -> None:
+    def _advance(self, state: dict[str, Any], number: Any, group: dict[str, Any]) -> None:
         pass
 
     def _check_state(self, p: Any, state: Any) -> None:

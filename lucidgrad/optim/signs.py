@@ -83,7 +83,7 @@ class Lion(Elementwise):
         """Steps of all numbers are alike."""
         return 0
 
-    def _advance(self, state: dict[str, Any], number: Any) -> None:
+    def _advance(self, state: dict[str, Any], number: Any, group: dict[str, Any]) -> None:
         pass
 
     def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
