@@ -286,7 +286,7 @@ ROWS: dict[str, list[Sample]] = {
         call((0, 3), (3, 2)),
         call((2, 0), (0, 3)),
     ],
-    **{name: _matrices() for name in ("inv", "det", "slogdet", "cofactor", "raising")},
+    **{name: _matrices() for name in ("inv", "det", "slogdet", "cofactor")},
     "cholesky": _matrices(definite=True) + _matrices(definite=True, upper=True)[:1],
     "solve": [
         *(call(_regular(2, 2), b, examples={0: [_regular(2, 2) for _ in range(3)]}) for b in ((2,), (2, 3), (3, 2, 1))),
@@ -315,3 +315,4 @@ COMPLEX_ROWS = frozenset(
 
 for _file in sorted(Path(__file__).parent.glob("rows_*.py")):  # families with many rows have a file of their own
     ROWS.update(importlib.import_module(_file.stem).ROWS)
+ROWS["raising"] = _matrices()  # samples are drawn in turn: a new row comes last, and the others keep theirs

@@ -473,7 +473,12 @@ SINGULAR: dict[str, Callable[..., bool]] = {
     "rel_entr": lambda x1, x2: x1 == 0,
     "kl_div": lambda x1, x2: x1 == 0,
     **dict.fromkeys(["lower_gamma", "upper_gamma"], lambda x1, x2: x2 == 0 and x1 < 1),
-    **dict.fromkeys(["lower_beta", "upper_beta"], lambda x1, x2, x3: (x3 == 0 and x1 < 1) or (x3 == 1 and x2 < 1)),
+    **dict.fromkeys(
+        ["lower_beta", "upper_beta"],
+        lambda x1, x2, x3: (x3 == 0 and x1 < 1) or (x3 == 1 and x2 < 1) or x1 == 0 or x2 == 0,
+    ),
+    "hurwitz_zeta": lambda x1, x2: x2 < 0,
+    "riemann_zeta": lambda x: x < -200 and x % 2 == 0,
     "gamma_density": lambda x1, x2: x2 == 0,
     "gamma_slope": lambda x1, x2: x2 == 0,
     "beta_slope": lambda x1, x2, x3: x3 in (0, 1),
@@ -496,6 +501,11 @@ UNUSED: dict[str, tuple[Callable[..., bool], str]] = {
     "erfinv": (lambda x: abs(x) >= 1, _NO_VALUE),
     "erfcinv": (lambda x: not 0 < x < 2, _NO_VALUE),
     "ndtri": (lambda x: not 0 < x < 1, _NO_VALUE),
+    **dict.fromkeys(
+        ["beta_density", "beta_slope"], (lambda x1, x2, x3: x1 <= 0 or x2 <= 0 or not 0 < x3 < 1, _NO_VALUE)
+    ),
+    "gamma_slope": (lambda x1, x2: x1 <= 0 or x2 <= 0, _NO_VALUE),
+    **dict.fromkeys(["hurwitz_zeta", "zeta_slope"], (lambda x1, x2: x1 <= 1 or x2 <= 0, _NO_VALUE)),
     "unscale": (lambda x1, x2: x2 == 0, "only rules call it, and they name a derivative that is infinite there"),
 }
 

@@ -317,7 +317,10 @@ def _zeta_sum(xp: Any, s: Any, q: Any) -> Any:
 
 @primitive(ELEMENTWISE, vjp=(lambda xp, g, x1, x2: xp.scale(g, xp.zeta_slope(x1, x2)), _zeta_vjp), dtype="float")
 def hurwitz_zeta(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """The sum of ``(x2 + k) ** -x1`` over all k; where ``x1`` is an integer, ``x2`` may be negative."""
+    """The sum of ``(x2 + k) ** -x1`` over all k; where ``x1`` is an integer, ``x2`` may be negative.
+
+    There it has no derivative with respect to ``x1``: NaN.
+    """
     x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
     s = xp.where(x1 > 1, x1, 2)
     below = (x2 < 0) & (x2 > -math.inf)
@@ -349,7 +352,7 @@ def zeta(x: Any, q: Any = None) -> Any:
 
 @primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.riemann_slope(x)), dtype="float")
 def riemann_zeta(xp: Any, x: Any, /) -> Any:
-    """Riemann's zeta function of real numbers."""
+    """Riemann's zeta function of real numbers; far below zero its derivative overflows where its value is zero."""
     below = x < -1e-3
     s = xp.where(below, 1 - xp.maximum(x, -400.0), x)  # reflected
     y = xp.where(s == 1, math.inf, _zeta_sum(xp, xp.where(s == 1, 2, s), xp.ones_like(s)))

@@ -360,8 +360,8 @@ def _beta_edges(x1: Any, x2: Any, x3: Any) -> Any:
 
 
 def _all_filled(xp: Any, *xs: Any) -> tuple[Any, ...]:
-    like = next(x for x in xs if not isinstance(x, (int, float)))
-    return tuple(filled(xp, x, like) for x in xs)
+    like = next((x for x in xs if not isinstance(x, (int, float))), None)
+    return xs if like is None else tuple(filled(xp, x, like) for x in xs)
 
 
 def _beta_functions(xp: Any, x1: Any, x2: Any, x3: Any, upper: bool) -> Any:
@@ -391,7 +391,10 @@ def _beta_functions(xp: Any, x1: Any, x2: Any, x3: Any, upper: bool) -> Any:
     dtype="float",
 )
 def lower_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
-    """Regularised incomplete beta function; derivatives at 0 and 1 are infinite for parameters below one."""
+    """Regularised incomplete beta function; derivatives at 0 and 1 are infinite for parameters below one.
+
+    The derivative with respect to a parameter that is zero is NaN.
+    """
     return _beta_functions(xp, x1, x2, x3, False)
 
 
@@ -405,7 +408,7 @@ def lower_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
     dtype="float",
 )
 def upper_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
-    """The complement of `lower_beta`, with all digits where it is small."""
+    """The complement of `lower_beta`, with all digits where it is small, and derivatives of the other sign."""
     return _beta_functions(xp, x1, x2, x3, True)
 
 
