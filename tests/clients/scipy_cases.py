@@ -111,6 +111,11 @@ CASES = {
     "constants.convert_temperature": (lambda x: constants.convert_temperature(x, "C", "F"), V),
     "constants.lambda2nu": (lambda x: constants.lambda2nu(x) / 1e8, V),
     "constants.nu2lambda": (lambda x: constants.nu2lambda(x) / 1e8, V),
+    "stats.f_oneway": (lambda x, y: stats.f_oneway(x, y, axis=1).statistic, A, B),
+    "stats.f_oneway.pvalue": (lambda x, y: stats.f_oneway(x, y, axis=1).pvalue, A, B),
+    "stats.zscore": (lambda x: stats.zscore(x, axis=1), A),
+    "stats.gzscore": (lambda x: stats.gzscore(x, axis=1), P),
+    "stats.lmoment": (lambda x: stats.lmoment(x, axis=1), A),
 }
 
 # SciPy calls the functions of lucidgrad.special wherever it meets one of its own on tensors.
@@ -165,13 +170,8 @@ if hasattr(lg, "special"):
 
 #: These write into an array that a rule keeps: they differentiate where mutation is allowed.
 MUTATES = {
-    "stats.f_oneway": (lambda x, y: stats.f_oneway(x, y, axis=1).statistic, A, B),
-    "stats.f_oneway.pvalue": (lambda x, y: stats.f_oneway(x, y, axis=1).pvalue, A, B),
     "special.logsumexp(b=)": (lambda x, b: special.logsumexp(x, b=b, axis=1), A, P),
     "special.log_softmax": (lambda x: special.log_softmax(x, axis=1), A),
-    "stats.zscore": (lambda x: stats.zscore(x, axis=1), A),
-    "stats.gzscore": (lambda x: stats.gzscore(x, axis=1), P),
-    "stats.lmoment": (lambda x: stats.lmoment(x, axis=1), A),
     "stats.boxcox_llf": (lambda x: stats.boxcox_llf(0.5, x), P),
     "stats.false_discovery_control": (lambda x: stats.false_discovery_control(x), V),
     "integrate.romb": (lambda x: integrate.romb(x, axis=0), numbers(5, 3)),
