@@ -21,6 +21,8 @@ class _Single:
     matmul = staticmethod(functools.partial(matmul, single=True))
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # whoever looks at the object, not a program
+            raise AttributeError(name)
         if name == "linear":
             return functools.partial(registry[name].program, self)
         return getattr(device.by_array[cupy.ndarray].xp, name)
