@@ -50,6 +50,16 @@ def test_no_file_exceeds_800_lines():
     assert {file: size for file, size in sizes.items() if size > 800} == {}
 
 
+def test_no_two_tests_are_one_module():
+    """Folders of tests that are no packages share one space of module names, so the second file would not be run."""
+    loose = [path for path in modules("tests") if not (path.parent / "__init__.py").exists()]
+    owners = {}
+    for path in loose:
+        if path.name != "conftest.py":
+            owners.setdefault(path.stem, []).append(name(path))
+    assert {module: files for module, files in owners.items() if len(files) > 1} == {}
+
+
 def lines_of_code(path):
     """Count the lines that hold code: no blank lines, comments or docstrings."""
     source = path.read_text(encoding="utf-8")

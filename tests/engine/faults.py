@@ -81,11 +81,13 @@ def _names(code):
 
 
 class Kernels(_Moments):
-    """The calls of the back ends' functions: each may find no memory."""
+    """The calls of the back ends' functions: each may find no memory, but those that give something back."""
+
+    _GIVING_BACK = ("__exit__", "free_postprocess")  # the second runs in destructors, which let nothing out
 
     def _trace(self, frame, event, _):
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(_KERNELS) and code.co_name != "__exit__":
+        if event == "call" and code.co_filename.startswith(_KERNELS) and code.co_name not in self._GIVING_BACK:
             self._tick()
 
 
