@@ -88,14 +88,11 @@ def grad(
             outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched,
             materialize_grads, chunk_size,
         )  # fmt: skip
-    starts = _sequence(inputs, "inputs") if create_graph else inputs
     found, _ = differentiate(
-        outputs, starts, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched, materialize_grads
-    )
-    if not create_graph:
-        return found
-    nodes = _input_nodes(starts, "inputs")  # type: ignore[arg-type]  # also a constant gradient can be differentiated: to zeros
-    return tuple([tied(g, n) if g is not None and g._node is None else g for g, n in zip(found, nodes, strict=True)])
+        outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, is_grads_batched, materialize_grads,
+        create_graph,
+    )  # fmt: skip
+    return found
 
 
 def differentiate(
@@ -107,8 +104,12 @@ def differentiate(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
+    ties: bool = False,
 ) -> tuple[tuple[Tensor | None, ...], bool]:
-    """The gradients, and whether a graph of them was made: None asks for one if the outputs depend on other leaves."""
+    """The gradients, and whether a graph of them was made: None asks for one if the outputs depend on other leaves.
+
+    ``ties``: constant gradients can be differentiated, too, to zeros.
+    """
     allow = bool(materialize_grads if allow_unused is None else allow_unused)
     starts = _sequence(inputs, "inputs")
     if not starts:
@@ -144,10 +145,10 @@ def differentiate(
         if not create_graph:
             host = bound["Host"]
             found = [box(g) if type(g) is host else None if g is None else box(_settled(g)) for g in found]
-    if materialize_grads or (
-        not allow and any(g is None for g in found)
-    ):  # an input that is reached with slope zero only has zeros
+    if (materialize_grads or not allow) and not walk.arrived.keys() >= plan.wanted:  # reached with slope zero: zeros
         found = [_zeros(x, create_graph) if g is None and isinstance(x, Tensor) else g for g, x in zip(found, starts)]
+    if ties:
+        found = [tied(g, n) if g is not None and g._node is None else g for g, n in zip(found, nodes)]
     return tuple(found), create_graph
 
 

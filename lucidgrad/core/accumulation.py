@@ -30,11 +30,12 @@ if hasattr(os, "register_at_fork"):  # a fork waits for its turn: the child find
     )
 
 
-def _references(found: dict[Any, Any], key: Any) -> int:
-    return sys.getrefcount(found[key])
+def _alone() -> int:
+    found = {0: object()}
+    return sys.getrefcount(found[0])
 
 
-_ALONE = _references({0: object()}, 0)  # how many references an entry has that nobody else holds
+_ALONE = _alone()  # how many references an entry has that nobody else holds
 _NAMES = repeat("_grad")
 
 
@@ -44,14 +45,14 @@ def accumulate(arrivals: Iterable[tuple[Any, dict[Any, Any], Any]], create_graph
     A new one is kept as it is only if nobody else can see it. If anything raises, no ``.grad`` has changed: all that
     can fail comes first, then one step of C, in which nothing does, and which no signal interrupts.
     """
-    turn, host, backends = _turn, bound["Host"], device.by_array
+    turn, host, backends, count_of = _turn, bound["Host"], device.by_array, sys.getrefcount
     with turn.lock:
         while True:
             count = turn.count
             new: dict[int, Any] = {}
             tensors, targets, addends, elsewhere = [], [], [], []
             for tensor, found, key in arrivals:
-                alone = _references(found, key) == _ALONE
+                alone = count_of(found[key]) == _ALONE
                 g, name = found[key], id(tensor)
                 old = new[name] if name in new else getattr(tensor, "_grad", None)
                 if old is None or create_graph or not _adds_in_place(old, g):

@@ -17,7 +17,7 @@ from .dispatch import bound, box, complexes, extras_of, node_of, place_of, raw
 from .levels import is_outside
 from .modes import Recording, recording, state, walking
 from .plan import Plan, extras_of_node, raise_freed, reach
-from .primitive import LINEAR, Primitive, joint, registry
+from .primitive import LINEAR, Primitive, registry
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, ages, check_saved, last_write, node_of_edge
 
 _dtype_of_array, _dtype_of_tensor = operator.attrgetter("dtype"), operator.attrgetter("array.dtype")
@@ -92,8 +92,8 @@ class Walk:
     """
 
     __slots__ = (
-        "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "nested", "origins", "owned", "pending",
-        "plan", "retain_graph", "retained", "uses",
+        "_switched", "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "nested", "origins", "owned",
+        "pending", "plan", "retain_graph", "retained", "uses",
     )  # fmt: skip
 
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: bool = False) -> None:
@@ -106,6 +106,7 @@ class Walk:
         self.retained: list[tuple[Any, Any]] = []
         self.at_end: list[Callable[[Walk], Any]] = []
         self.nested = False  # whether another walk ran inside: it may have freed what this one needs
+        self._switched = False  # whether functions run as `create_graph` says
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
         self.origins: dict[Any, Any] = {}  # node -> the place its pending cotangent was made at
@@ -122,8 +123,9 @@ class Walk:
                 try:
                     if room:
                         sys.setrecursionlimit(sys.getrecursionlimit() + room)
-                    recording.set(Recording(self.create_graph, None))
                     walking.set(self)
+                    if self.create_graph:
+                        self._switch()
                     self._walk(seeds)
                 finally:
                     recording.set(modes)
@@ -141,6 +143,12 @@ class Walk:
         finally:  # again: an exception may come anywhere, be it between two steps of the first time
             recording.set(modes)
             walking.set(outer)
+
+    def _switch(self) -> None:
+        """Record what functions do, or not: before the first one of a user's runs, and before rules are recorded."""
+        if not self._switched:
+            recording.set(Recording(self.create_graph, None))
+            self._switched = True
 
     def _walk(self, seeds: Sequence[tuple[Any, Any]]) -> None:
         self._sow(seeds)
@@ -232,6 +240,7 @@ class Walk:
 
     def _step(self, node: Any, g: Any) -> None:
         """One node with all that may be special about it."""
+        self._switch()
         shown = g = self._attend(node, g)
         if g is None:
             return
@@ -338,6 +347,7 @@ class Walk:
 
     def _finish(self, leaf: Leaf) -> None:
         """All cotangents of a leaf are there: its hooks run, on the streams of the caller."""
+        self._switch()
         here = self.here
         for place in self.callers.values():
             self._go(place)
@@ -451,9 +461,10 @@ class Walk:
 
 # -- gradients that don't change ---------------------------------------------------------------------
 _TIE = Primitive(
-    lambda xp, x, of, /: x, LINEAR, joint(lambda xp, g: (g, None)), None, None, False, False, "same", None, False
+    lambda xp, x, of, /: x, LINEAR, (lambda xp, g: g, None), None, None, False, False, "same", None, False
 )  # fmt: skip
-_TIE.name, _TIED = "tie", _TIE.recipe(())
+_TIE.name, _TIED, _CONSTANT = "tie", _TIE.recipe((0,)), _TIE.recipe(())
+_TIED.only = None  # the second input gets nothing, and is reached all the same
 
 
 def tied(g: Any, *nodes: Any) -> Any:
@@ -462,7 +473,8 @@ def tied(g: Any, *nodes: Any) -> Any:
     for node in nodes:
         if node is not None:
             made = Node()
-            made.recipe, made.saved, made.origin, made.fit = _TIED, (), (end, node), None
+            made.recipe, made.saved, made.fit = _CONSTANT if end is None else _TIED, (), None
+            made.origin = end, node
             made.extras = extras_of(g.array) if device.places else None
             made.age, end = next(ages), made
     return box(g.array, end)
@@ -475,10 +487,11 @@ def _tied(node: Any, g: Any, saved: tuple[Any, ...]) -> Any:
         recipe.flat = _is_flat(recipe, g, saved)
     if not recipe.flat:
         return g
+    nodes = node.inputs if recipe.only is None else (node.origin,)
     if type(g) is not tuple:
-        return tied(g, *node.inputs)
+        return tied(g, *nodes)
     at = next(k for k, part in enumerate(g) if part is not None)
-    return (*g[:at], tied(g[at], *node.inputs), *g[at + 1 :])
+    return (*g[:at], tied(g[at], *nodes), *g[at + 1 :])
 
 
 def _constant(g: Any) -> Any:
@@ -519,17 +532,18 @@ def _stepper(recipe: Any) -> Callable[..., Any]:
     """``(node, xp, g, saved, pending, add, needed)``: run the rules of a plain node and send what they give."""
     wanted = tuple(i for i, _ in recipe.pulls)
     words = tuple(recipe.arguments(recipe.primitive.rules[i]) for i in wanted)
-    recipe.step = _written_step(wanted, words)(*(recipe.primitive.rules[i] for i in wanted))
+    rules = [recipe.primitive.rules[i] for i in wanted]
+    recipe.step = _written_step(wanted, words, recipe.only is not None)(*rules)
     return recipe.step
 
 
 @functools.cache
-def _written_step(wanted: tuple[int, ...], words: tuple[str, ...]) -> Callable[..., Any]:
-    lines = ["def step(node, xp, g, s, pending, add, needed):"]
+def _written_step(wanted: tuple[int, ...], words: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    lines = ["def step(node, xp, g, s, pending, add, needed):", "    pass"]
     for i, arguments in zip(wanted, words, strict=True):
         part = [f"ct = rule{i}({arguments})", "if node.fit is not None:", f"    ct = fit(xp, ct, node.fit[{i}])"]
         part += ["if parent in pending:", "    add(parent, ct)", "else:", "    pending[parent] = ct"]
-        if len(wanted) == 1:
+        if single:
             lines += ["    parent = node.origin", *(f"    {line}" for line in part)]
         else:
             lines += [f"    parent = node.origin[{i}]", "    if needed is None or parent in needed:"]

@@ -28,7 +28,7 @@ from .dispatch import (
     track_view,
     unified,
 )
-from .modes import recording, state, unusual
+from .modes import new, precision, recording, told, unusual
 from .primitive import ELEMENTWISE, LARGE, REQUIRED, ROUNDED, Primitive, meta_of
 from .tape import Node, ages
 
@@ -152,7 +152,8 @@ class _Template:
         for torch, k in spellings:
             lines += [f"    if {torch} is not UNSET:", f"        {k} = {torch}"]
         if p.precision is not None:
-            lines += ["    if unusual and state.casting is not None:", f"        {args}= state.casting(P, ({args}))"]
+            lines += ["    if unusual and precision().casting is not None:"]
+            lines += [f"        {args}= precision().casting(P, ({args}))"]
         body = ["try:", *("    " + line for line in self._unwrap() + self._finish()), "except Exception as error:"]
         body += [f"    refuse(error, P, ({args}), {self.keyword_dict})", "    raise"]  # what came from inside
         return "\n".join([*lines, *("    " + line for line in body)]) + "\n"
@@ -272,8 +273,8 @@ class _Template:
             lines += ["    " + line for line in (*self._off_tape(), *self._view())]
             lines += ["    return out", "_n = Node()", "_n.extras = extras_of(y, lead) if places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["_n.age = next(ages)", "if unusual and state.keeping is not None:"]
-            lines += [f"    state.keeping(_n, y, ({arrays},), {self.keyword_dict})"]
+            lines += ["_n.age = next(ages)", "if unusual and new().keeping is not None:"]
+            lines += [f"    new().keeping(_n, y, ({arrays},), {self.keyword_dict})"]
             lines += ["    " + line for line in self._tell("_n")]
             lines += ["out._node = _n", "out._alias = None", *self._view(), "return out"]
         else:
@@ -290,7 +291,7 @@ class _Template:
         return ["out._alias = None", "if unusual:", *deep]
 
     def _tell(self, made: str) -> list[str]:
-        return ["if state.told is not None:", f"    state.told(P, ({', '.join(self.xs)},), {made})"]
+        return ["if told() is not None:", f"    told()(P, ({', '.join(self.xs)},), {made})"]
 
     def _view(self) -> list[str]:
         return [f"track_view({self.xs[0]}, out, P, {self.keyword_dict})"] if self.p.view else []
@@ -399,10 +400,12 @@ _NAMES: dict[str, Any] = {
     "layer_among": layer_among,
     "lifted": lifted,
     "meta_of": meta_of,
+    "new": new.get,
     "now": recording.get,
     "places": device.places,
+    "precision": precision.get,
     "settle": settle,
-    "state": state,
+    "told": told.get,
     "track_view": track_view,
     "unified": unified,
     "unusual": unusual,

@@ -17,22 +17,7 @@ def in_precision(precision: str) -> Callable[[F], F]:
 
     Without autocast the latter is `rounded_once`. The function must not write into its arguments.
     """
-    told = types.SimpleNamespace(precision=precision)
-
-    def decorate(function: F) -> F:
-        usual = rounded_once(function) if precision == "full" else function
-
-        @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            if unusual and state.casting is not None:
-                args = state.casting(told, args)
-                kwargs = dict(zip(kwargs, state.casting(told, kwargs.values())))
-                return function(*args, **kwargs)
-            return usual(*args, **kwargs)
-
-        return run  # type: ignore[return-value]
-
-    return decorate
+    return lambda function: _choosing(function, types.SimpleNamespace(precision=precision), precision == "full")
 
 
 def rounded_once(function: F) -> F:
@@ -40,14 +25,21 @@ def rounded_once(function: F) -> F:
 
     Under autocast the functions it is made of choose their precision. It must not write into its arguments.
     """
+    return _choosing(function, None, True)
 
+
+def _choosing(function: F, told: Any, rounds: bool) -> F:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        for x in args or kwargs.values():
-            if isinstance(x, Box):
-                if x.array.dtype in halves and (not unusual or state.casting is None):
-                    return in_single(function, args, kwargs)
-                break
+        casting = state.casting if unusual else None
+        if casting is None:
+            for x in (args or kwargs.values()) if rounds else ():
+                if isinstance(x, Box):
+                    if x.array.dtype in halves:
+                        return in_single(function, args, kwargs)
+                    break
+        elif told is not None:
+            args, kwargs = casting(told, args), dict(zip(kwargs, casting(told, kwargs.values())))
         return function(*args, **kwargs)
 
     return run  # type: ignore[return-value]
