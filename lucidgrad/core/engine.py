@@ -7,7 +7,7 @@ freed nothing and touched nothing.
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
@@ -114,9 +114,6 @@ class Walk:
     def run(self, seeds: Sequence[tuple[Any, Any]], finish: Callable[[], None] | None = None) -> None:
         """Walk from the seeds, pairs of node and cotangent; then `finish`, where warnings are still silenced."""
         modes, outer = recording.get(), walking.get()
-        for node, _ in seeds if self.uses else ():
-            if node in self.uses:
-                self.uses[node] += 1
         room = _ROOM if outer is not None and sys.getrecursionlimit() < _DEEPEST else 0
         try:
             with device.quiet():
@@ -126,7 +123,9 @@ class Walk:
                     walking.set(self)
                     if self.create_graph:
                         self._switch()
-                    self._walk(seeds)
+                    self._sow(seeds)
+                    self._loop()
+                    self._reap()
                 finally:
                     recording.set(modes)
                     walking.set(outer)
@@ -150,30 +149,27 @@ class Walk:
             recording.set(Recording(self.create_graph, None))
             self._switched = True
 
-    def _walk(self, seeds: Sequence[tuple[Any, Any]]) -> None:
-        self._sow(seeds)
-        self._loop()
-        for node in list(filter(extras_of_node, self.pending)):
+    def _sow(self, seeds: Sequence[tuple[Any, Any]]) -> None:
+        for node, _ in seeds if self.uses else ():
+            if node in self.uses:
+                self.uses[node] += 1
+        for node, g in seeds:
+            if device.places:
+                self.here = place_of(raw(g))
+            self.send(node, self._conj(g))
+
+    def _reap(self) -> None:
+        pending, arrived = self.pending, self.arrived
+        for node in list(filter(extras_of_node, pending)):
             if type(node) is Leaf:  # a plain one when the walk began: it got a hook on the way
                 self._finish(node)
-        self.arrived.update(self.pending)  # what no node of the walk took is at a leaf
-        self.pending.clear()
-        if self.origins or not self._are_real(self.arrived.values()):
-            for node, g in self.arrived.items():
+        arrived.update(pending)  # what no node of the walk took is at a leaf
+        pending.clear()
+        dtypes = map(_dtype_of_tensor if self.create_graph else _dtype_of_array, arrived.values())
+        if self.origins or not complexes.isdisjoint(dtypes):
+            for node, g in arrived.items():
                 self._wait(node, None, g)  # results are ready for the streams of the caller
-                self.arrived[node] = self._conj(g)
-
-    def _are_real(self, gs: Iterable[Any]) -> bool:
-        return complexes.isdisjoint(map(_dtype_of_tensor if self.create_graph else _dtype_of_array, gs))
-
-    def _sow(self, seeds: Sequence[tuple[Any, Any]]) -> None:
-        first = dict(seeds)
-        if len(first) == len(seeds) and not device.places and not self.uses and self._are_real(first.values()):
-            self.pending.update(first)  # the usual case in short
-            return
-        for node, g in seeds:
-            self.here = place_of(raw(g))
-            self.send(node, self._conj(g))
+                arrived[node] = self._conj(g)
 
     def send(self, node: Any, ct: Any) -> None:
         """A cotangent arrives: the first is kept as it is, the second makes a fresh sum, later ones add to it."""

@@ -100,7 +100,7 @@ def _constants(primitive: Primitive, args: Sequence[Any], keywords: dict[str, An
 
 
 class _Template:
-    """Writes the source of one primitive's operator."""
+    """Writes the source of one primitive's operator. Its own names have an underscore, which parameters never have."""
 
     def __init__(self, primitive: Primitive) -> None:
         self.p = primitive
@@ -119,14 +119,9 @@ class _Template:
         def first_call(args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
             p = self.p
             subsets = [tuple(w) for w in _subsets(self.wanted) if w]
-            scope.update(
-                _NAMES,
-                **bound,
-                P=p,
-                kernels=p.kernels,
-                by_dtype=p.by_dtype,
-                **{_recipe_name(w): p.recipe(w) for w in subsets},
-            )
+            own = {"P": p, "kernels": p.kernels, "by_dtype": p.by_dtype}
+            scope.update({f"_{name}": value for name, value in {**_NAMES, **bound, **own}.items()})
+            scope.update({_recipe_name(w): p.recipe(w) for w in subsets})
             code, torch_names = _compiled(self._source(order, strict))
             op.__defaults__ = tuple(p.keywords[k] for k in p.positional if p.keywords[k] is not REQUIRED) or None
             op.__defaults__ = (None,) * len(p.optional) + (op.__defaults__ or ()) or None
@@ -144,18 +139,18 @@ class _Template:
         head = [f"{x}=None" if x in p.optional else x for x in order] + ["/"]
         head += [f"{k}=None" if self._optional(k) else k for k in p.positional]
         head += ["*", *(f"{k}=None" if self._optional(k) else k for k in p.keywords if k not in p.positional)]
-        head += [f"{torch}=UNSET" for torch, _ in spellings]
+        head += [f"{torch}=_UNSET" for torch, _ in spellings]
         head = head[:-1] if head[-1] == "*" else head
         args = "".join(f"{x}, " for x in self.xs)
-        self.fallback = f"return apply(P, ({args}), {self.keyword_dict}, {strict})"
+        self.fallback = f"return _apply(_P, ({args}), {self.keyword_dict}, {strict})"
         lines = [f"def op({', '.join(head)}):"]
         for torch, k in spellings:
-            lines += [f"    if {torch} is not UNSET:", f"        {k} = {torch}"]
+            lines += [f"    if {torch} is not _UNSET:", f"        {k} = {torch}"]
         if p.precision is not None:
-            lines += ["    if unusual and precision().casting is not None:"]
-            lines += [f"        {args}= precision().casting(P, ({args}))"]
-        body = ["try:", *("    " + line for line in self._unwrap() + self._finish()), "except Exception as error:"]
-        body += [f"    refuse(error, P, ({args}), {self.keyword_dict})", "    raise"]  # what came from inside
+            lines += ["    if _unusual and _precision().casting is not None:"]
+            lines += [f"        {args}= _precision().casting(_P, ({args}))"]
+        body = ["try:", *("    " + line for line in self._unwrap() + self._finish()), "except Exception as _error:"]
+        body += [f"    _refuse(_error, _P, ({args}), {self.keyword_dict})", "    raise"]  # what came from inside
         return "\n".join([*lines, *("    " + line for line in body)]) + "\n"
 
     def _optional(self, keyword: str) -> bool:
@@ -163,161 +158,169 @@ class _Template:
 
     def _take(self, i: int) -> list[str]:
         x = self.xs[i]
-        lines = [f"a{i} = {x}.array"]
+        lines = [f"_a{i} = {x}.array"]
         if i in self.wanted:
-            lines.append(f"n{i} = {x}._node if {x}._alias is None else history({x})")
+            lines.append(f"_n{i} = {x}._node if {x}._alias is None else _history({x})")
         return lines
 
     def _unwrap(self) -> list[str]:
         if not self.scalars:
             lines = []
             for i, x in enumerate(self.xs):
-                lines += [f"if type({x}) is not Tensor:", "    " + self.fallback, *self._take(i)]
-                lines += self._meet(i) if i else ["lead = a0", "kind = type(a0)"]
-                lines += self._agree(i, f"a{self.p.values[0]}") if i in self.p.values[1:] else []
+                lines += [f"if type({x}) is not _Tensor:", "    " + self.fallback, *self._take(i)]
+                lines += self._meet(i) if i else ["_lead = _a0", "_kind = type(_a0)"]
+                lines += self._agree(i, f"_a{self.p.values[0]}") if i in self.p.values[1:] else []
             return lines
         if len(self.xs) == 2:
             return self._unwrap_pair()
-        lines = ["lead = _v = None", "weak = False"]
+        lines = ["_lead = _v = None", "_weak = False"]
         for i, x in enumerate(self.xs):
-            lines.append(f"if type({x}) is Tensor:")
+            lines.append(f"if type({x}) is _Tensor:")
             lines += ["    " + line for line in self._take(i)]
-            lines += ["    if lead is None:", f"        lead = a{i}"]
-            lines += [f"    elif type(a{i}) is not type(lead):", "        " + self.fallback]
+            lines += ["    if _lead is None:", f"        _lead = _a{i}"]
+            lines += [f"    elif type(_a{i}) is not type(_lead):", "        " + self.fallback]
             if i in self.p.values:
-                lines += ["    if _v is None:", f"        _v = a{i}", "    else:"]
+                lines += ["    if _v is None:", f"        _v = _a{i}", "    else:"]
                 lines += ["        " + line for line in self._agree(i, "_v")]
-            lines += [f"elif type({x}) is int or type({x}) is float:", f"    a{i} = {x}", "    weak = True"]
-            lines += [f"    n{i} = None"] if i in self.wanted else []
+            lines += [f"elif type({x}) is int or type({x}) is float:", f"    _a{i} = {x}", "    _weak = True"]
+            lines += [f"    _n{i} = None"] if i in self.wanted else []
             lines += ["else:", "    " + self.fallback]
-        inexact = " or ".join(f"type(a{i}) is type(lead) and a{i}.dtype in floats" for i in range(len(self.xs)))
-        return [*lines, f"if lead is None or weak and not ({inexact}):", "    " + self.fallback, "kind = type(lead)"]
+        inexact = " or ".join(f"type(_a{i}) is type(_lead) and _a{i}.dtype in _floats" for i in range(len(self.xs)))
+        return [
+            *lines,
+            f"if _lead is None or _weak and not ({inexact}):",
+            "    " + self.fallback,
+            "_kind = type(_lead)",
+        ]
 
     def _meet(self, i: int) -> list[str]:
         """Another array: of the same type, or else one of the two is a layer and the other is not."""
         return [
-            f"if type(a{i}) is not kind:",
-            f"    kind = layer_among(kind, type(a{i}))",
-            "    if kind is None:",
+            f"if type(_a{i}) is not _kind:",
+            f"    _kind = _layer_among(_kind, type(_a{i}))",
+            "    if _kind is None:",
             "        " + self.fallback,
-            f"    lead = lead if type(lead) is kind else a{i}",
+            f"    _lead = _lead if type(_lead) is _kind else _a{i}",
         ]
 
     def _agree(self, i: int, first: str) -> list[str]:
         """Another array of those that come to one dtype: integers beside floats are cast, and all goes on."""
-        arrays = ", ".join(f"a{k}" for k in range(i + 1))
+        arrays = ", ".join(f"_a{k}" for k in range(i + 1))
         return [
-            f"_same = a{i}.dtype is {first}.dtype",
-            f"if not _same and lifted({self.p.yields}, a{i}.dtype, {first}.dtype) is not None:",
-            f"    {arrays} = unified(P, ({arrays}))",
-            *([f"    {first} = a{i}"] if first == "_v" else []),
+            f"_same = _a{i}.dtype is {first}.dtype",
+            f"if not _same and _lifted({self.p.yields}, _a{i}.dtype, {first}.dtype) is not None:",
+            f"    {arrays} = _unified(_P, ({arrays}))",
+            *([f"    {first} = _a{i}"] if first == "_v" else []),
             "    _same = True",
-            f"    lead = a0 if type(a0) is type(lead) else a{i}",
+            f"    _lead = _a0 if type(_a0) is type(_lead) else _a{i}",
         ]
 
     def _unwrap_pair(self) -> list[str]:
         x1, x2 = self.xs
         array2 = f"{x2}.array"
-        inexact = "{0}.dtype in floats"  # with integers a Python float gives the default dtype: apply sees to it
+        inexact = "{0}.dtype in _floats"  # with integers a Python float gives the default dtype: apply sees to it
 
         def scalar(i: int) -> list[str]:
-            return [f"a{i} = {self.xs[i]}", "pair = False"] + ([f"n{i} = None"] if i in self.wanted else [])
+            return [f"_a{i} = {self.xs[i]}", "_pair = False"] + ([f"_n{i} = None"] if i in self.wanted else [])
 
         def deep(lines: list[str]) -> list[str]:
             return ["    " + line for line in lines]
 
         return [
-            f"if type({x1}) is Tensor:",
+            f"if type({x1}) is _Tensor:",
             *deep(self._take(0)),
-            "    lead = a0",
-            "    kind = type(a0)",
-            f"    if type({x2}) is Tensor:",
+            "    _lead = _a0",
+            "    _kind = type(_a0)",
+            f"    if type({x2}) is _Tensor:",
             *deep(deep(self._take(1))),
-            *deep(deep(self._meet(1) + (self._agree(1, "a0") if self.p.values else ["_same = a0.dtype is a1.dtype"]))),
-            "        pair = True",
-            f"    elif type({x2}) is int or type({x2}) is float and {inexact.format('a0')}:",
+            *deep(
+                deep(self._meet(1) + (self._agree(1, "_a0") if self.p.values else ["_same = _a0.dtype is _a1.dtype"]))
+            ),
+            "        _pair = True",
+            f"    elif type({x2}) is int or type({x2}) is float and {inexact.format('_a0')}:",
             *deep(deep(scalar(1))),
             "    else:",
             "        " + self.fallback,
-            f"elif type({x2}) is Tensor and (type({x1}) is int or type({x1}) is float and {inexact.format(array2)}):",
+            f"elif type({x2}) is _Tensor and (type({x1}) is int or type({x1}) is float and {inexact.format(array2)}):",
             *deep(scalar(0)),
             *deep(self._take(1)),
-            "    lead = a1",
-            "    kind = type(a1)",
+            "    _lead = _a1",
+            "    _kind = type(_a1)",
             "else:",
             "    " + self.fallback,
         ]
 
     def _finish(self) -> list[str]:
-        arrays = ", ".join(f"a{i}" for i in range(len(self.xs)))
+        arrays = ", ".join(f"_a{i}" for i in range(len(self.xs)))
         lines = ["try:"]
         if self.p.dtype == "float" or self.p.single:  # integers become floats, 16 bits 32: apply sees to their dtype
             other = " or ".join(
-                ["lead.dtype not in floats"] * (self.p.dtype == "float") + ["lead.dtype in halves"] * self.p.single
+                ["_lead.dtype not in _floats"] * (self.p.dtype == "float") + ["_lead.dtype in _halves"] * self.p.single
             )
-            lines += ["    kernel = by_dtype[kind][lead.dtype]", "except KeyError:"]
+            lines += ["    _kernel = _by_dtype[_kind][_lead.dtype]", "except KeyError:"]
             lines += [f"    if {other}:", "        " + self.fallback]
-            lines += ["    kernel = P.kernel_for(kind, lead.dtype)"]
+            lines += ["    _kernel = _P.kernel_for(_kind, _lead.dtype)"]
         else:
-            lines += ["    kernel = kernels[kind]", "except KeyError:", "    kernel = P.find_kernel(kind)"]
+            lines += ["    _kernel = _kernels[_kind]", "except KeyError:", "    _kernel = _P.find_kernel(_kind)"]
         if self.large:
-            lines += [f"big = kind is Host and ({self._is_big()})"]
-            lines += ["if big:", "    kernel = P.large_kernel(kernel, lead)"]
-        lines += [f"y = kernel({arrays}{self.call_keywords})"]
-        lines += ["if type(y) is not kind:", "    y = settle(y, lead)"]
-        lines += ["out = Tensor()", "out.array = y"]
+            lines += ["_big = False", f"if _kind is _Host and {self._is_big()}:"]
+            lines += ["    _big, _kernel = True, _P.large_kernel(_kernel, _lead)"]
+        lines += [f"_y = _kernel({arrays}{self.call_keywords})"]
+        lines += ["if type(_y) is not _kind:", "    _y = _settle(_y, _lead)"]
+        lines += ["_out = _Tensor()", "_out.array = _y"]
         if self.wanted:
-            none = " and ".join(f"n{i} is None" for i in self.wanted)
-            none += " or y.dtype not in floats" if "dtype" in self.p.keywords else ""  # integers are constants
-            lines += [f"if {none} or unusual and not now().recording:", "    out._node = None"]
+            none = " and ".join(f"_n{i} is None" for i in self.wanted)
+            none += " or _y.dtype not in _floats" if "dtype" in self.p.keywords else ""  # integers are constants
+            lines += [f"if {none} or _unusual and not _now().recording:", "    _out._node = None"]
             lines += ["    " + line for line in (*self._off_tape(), *self._view())]
-            lines += ["    return out", "_n = Node()", "_n.extras = extras_of(y, lead) if places else None"]
+            lines += ["    return _out", "_n = _Node()", "_n.extras = _extras_of(_y, _lead) if _places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["_n.age = next(ages)", "if unusual and new().keeping is not None:"]
-            lines += [f"    new().keeping(_n, y, ({arrays},), {self.keyword_dict})"]
+            lines += ["_n.age = next(_ages)", "if _unusual and _new().keeping is not None:"]
+            lines += [f"    _new().keeping(_n, _y, ({arrays},), {self.keyword_dict})"]
             lines += ["    " + line for line in self._tell("_n")]
-            lines += ["out._node = _n", "out._alias = None", *self._view(), "return out"]
+            lines += ["_out._node = _n", "_out._alias = None", *self._view(), "return _out"]
         else:
-            lines += ["out._node = None", *self._off_tape(), *self._view(), "return out"]
+            lines += ["_out._node = None", *self._off_tape(), *self._view(), "return _out"]
         return lines
 
     def _is_big(self) -> str:
         """Whether there is a large operand, wherever it stands."""
         others = () if self.p.name in ROUNDED else range(1, len(self.xs))
-        return " or ".join(["lead.size > LARGE", *(f"type(a{i}) is Host and a{i}.size > LARGE" for i in others)])
+        found = [f"_lead.size > {LARGE}", *(f"type(_a{i}) is _Host and _a{i}.size > {LARGE}" for i in others)]
+        return found[0] if len(found) == 1 else f"({' or '.join(found)})"
 
     def _off_tape(self) -> list[str]:
-        deep = ["    " + line for line in ("out._alias = now().fresh", *self._tell("out"))]
-        return ["out._alias = None", "if unusual:", *deep]
+        deep = ["    " + line for line in ("_out._alias = _now().fresh", *self._tell("_out"))]
+        return ["_out._alias = None", "if _unusual:", *deep]
 
     def _tell(self, made: str) -> list[str]:
-        return ["if told() is not None:", f"    told()(P, ({', '.join(self.xs)},), {made})"]
+        return ["if _told() is not None:", f"    _told()(_P, ({', '.join(self.xs)},), {made})"]
 
     def _view(self) -> list[str]:
-        return [f"track_view({self.xs[0]}, out, P, {self.keyword_dict})"] if self.p.view else []
+        return [f"_track_view({self.xs[0]}, _out, _P, {self.keyword_dict})"] if self.p.view else []
 
     def _fit(self) -> list[str]:
-        arrays = [f"a{i}" for i in range(len(self.xs))]
-        plain = f"(kind is Host or type(y) is not Batched and type(y) is not Dual or alike({', '.join(arrays)}))"
+        arrays = [f"_a{i}" for i in range(len(self.xs))]
+        plain = f"(_kind is _Host or type(_y) is not _Batched and type(_y) is not _Dual or _alike({', '.join(arrays)}))"
         if not self.p.kind.broadcasts:
-            alike = " and ".join(f"{a}.dtype is y.dtype" for a in arrays)
+            alike = " and ".join(f"{a}.dtype is _y.dtype" for a in arrays)
             alike = f"{plain} and {alike}" if len(arrays) > 1 else alike
         elif len(arrays) == 1:
-            alike = "a0.dtype is y.dtype" if self.p.dtype == "real" else "True"
+            alike = "_a0.dtype is _y.dtype" if self.p.dtype == "real" else "True"
         else:
-            alike = " and ".join(f"{a}.shape == y.shape and {a}.dtype is y.dtype" for a in arrays)
+            alike = " and ".join(f"{a}.shape == _y.shape and {a}.dtype is _y.dtype" for a in arrays)
             if len(arrays) == 2:
-                pair = f"a0.shape == a1.shape and _same and {plain}"
+                pair = f"_a0.shape == _a1.shape and _same and {plain}"
                 if self.p.kind.name == "matrix":
-                    pair = f"a0.ndim == a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
-                alike = f"not pair or {pair}"
+                    pair = f"_a0.ndim == _a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
+                alike = f"not _pair or {pair}"
             else:
-                alike = f"type(a0) is type(a1) is type(a2) and {alike} and {plain}"
+                alike = f"type(_a0) is type(_a1) is type(_a2) and {alike} and {plain}"
         if alike == "True":
             return ["_n.fit = None"]
-        found = f"fits(y, {', '.join(arrays)})"
+        found = f"_fits(_y, {', '.join(arrays)})"
         if len(arrays) == 2 and self.p.kind.broadcasts:  # written out for two arrays without levels
-            found = f"((a0.shape, a0.dtype, ()), (a1.shape, a1.dtype, ())) if kind is Host else {found}"
+            found = f"((_a0.shape, _a0.dtype, ()), (_a1.shape, _a1.dtype, ())) if _kind is _Host else {found}"
         if not self.large:
             return [f"_n.fit = None if {alike} else {found}"]
         return [f"if {alike}:", "    _n.fit = None", "else:", f"    _n.fit = {found}", f"    {_BIG_RESULT}"]
@@ -327,23 +330,23 @@ class _Template:
         if not rest:
             recipe = self.p.recipe(chosen)
             words = "".join(self._word(kind, at) + ", " for kind, at in recipe.items)
-            nodes = "".join(f"n{i}, " if i in chosen else "None, " for i in range(len(self.xs)))
-            origin = f"({nodes})" if recipe.only is None else f"n{recipe.index}"
+            nodes = "".join(f"_n{i}, " if i in chosen else "None, " for i in range(len(self.xs)))
+            origin = f"({nodes})" if recipe.only is None else f"_n{recipe.index}"
             plain = _recipe_name(chosen)
-            made = f"P.recipe({chosen}, True) if big else {plain}" if self.large else plain
+            made = f"_P.recipe({chosen}, True) if _big else {plain}" if self.large else plain
             return [f"_n.recipe = {made}", f"_n.saved = ({words})", f"_n.origin = {origin}"]
         i, *later = rest
         if not later and not chosen:
             return self._save([], (i,))
         lines = [
-            f"if n{i} is not None:",
+            f"if _n{i} is not None:",
             *("    " + line for line in self._save(later, (*chosen, i))),
             "else:",
         ]
         return lines + ["    " + line for line in self._save(later, chosen)]
 
     def _word(self, kind: str, at: Any) -> str:
-        return {"y": "y", "x": f"a{at}", "meta": f"meta_of(a{at})", "kw": str(at)}[kind]
+        return {"y": "_y", "x": f"_a{at}", "meta": f"_meta_of(_a{at})", "kw": str(at)}[kind]
 
 
 def _first_call(*args: Any, **keywords: Any) -> Any:
@@ -359,7 +362,7 @@ def _compiled(source: str) -> tuple[types.CodeType, list[str]]:
     file = f"<operator {_compiled.cache_info().misses}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # shown in tracebacks
     code = next(c for c in compile(source, file, "exec").co_consts if isinstance(c, types.CodeType))
-    torch_names = [name for name in SPELLINGS.values() if f"{name}=UNSET" in source]
+    torch_names = [name for name in SPELLINGS.values() if f"{name}=_UNSET" in source]
     return code, torch_names
 
 
@@ -371,7 +374,7 @@ def layer_among(one: type, other: type) -> type | None:
 
 
 def _recipe_name(wanted: tuple[int, ...]) -> str:
-    return "R" + "".join(map(str, wanted))
+    return "_R" + "".join(map(str, wanted))
 
 
 def _subsets(items: list[int]) -> list[list[int]]:
@@ -382,16 +385,15 @@ def _subsets(items: list[int]) -> list[list[int]]:
 
 
 #: Operands that broadcast may be smaller than the result, which is what the rules meet.
-_BIG_RESULT = "big = kind is Host and y.size > LARGE"
+_BIG_RESULT = f"_big = _kind is _Host and _y.size > {LARGE}"
 
-#: Globals of the compiled operators, beside `dispatch.bound`.
+#: Globals of the compiled operators, beside `dispatch.bound`; there they have an underscore before their names.
 _NAMES: dict[str, Any] = {
     "UNSET": UNSET,
     "Node": Node,
     "ages": ages,
     "alike": alike,
     "apply": apply,
-    "LARGE": LARGE,
     "extras_of": extras_of,
     "fits": fits,
     "floats": floats,

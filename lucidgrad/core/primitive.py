@@ -194,9 +194,9 @@ class Primitive:
                 f"primitive {program.__name__}: the program's first parameter is xp, arrays follow as positional-only, "
                 f"metadata as named keywords"
             )
-        if {"g", "xp", "y", "out", "lead", "kind", "kernel", "weak", "pair", "big", "new", "now", "told", "precision"} & set(metadata):
+        if {"g", "xp", "y"} & set(metadata) or any(name.startswith("_") for name in names):
             raise TypeError(
-                f"primitive {program.__name__}: a keyword has a name that rules and operators use themselves"
+                f"primitive {program.__name__}: a parameter is called g, xp, y or _..., as others already are"
             )
         self.name = program.__name__
         self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
