@@ -3,21 +3,21 @@
 from collections.abc import Callable
 from typing import Any
 
-from .kernels_arithmetic import TABLE as ARITHMETIC
-from .kernels_attention import TABLE as ATTENTION
-from .kernels_elementwise import COMPLEX, TABLE as ELEMENTWISE
-from .kernels_fft import TABLE as FFT
-from .kernels_fused import TABLE as FUSED
-from .kernels_halves import through_single
-from .kernels_linalg import TABLE as LINALG
-from .kernels_linear import TABLE as LINEAR
-from .kernels_recurrence import TABLE as RECURRENCE
-from .kernels_reduction import TABLE as REDUCTION
-from .kernels_sets import TABLE as SETS
-from .kernels_shape import TABLE as SHAPE
-from .kernels_special import TABLE as SPECIAL
-from .kernels_steps import TABLE as STEPS
-from .kernels_windows import TABLE as WINDOWS
+from .arithmetic import TABLE as ARITHMETIC
+from .attention import TABLE as ATTENTION
+from .elementwise import COMPLEX, TABLE as ELEMENTWISE
+from .fft import TABLE as FFT
+from .halves import through_single
+from .linalg import TABLE as LINALG
+from .linear import TABLE as LINEAR
+from .recurrence import TABLE as RECURRENCE
+from .reduction import TABLE as REDUCTION
+from .rows import TABLE as FUSED
+from .sets import TABLE as SETS
+from .shape import TABLE as SHAPE
+from .special import TABLE as SPECIAL
+from .steps import TABLE as STEPS
+from .windows import TABLE as WINDOWS
 
 __all__ = ["COMPLEX", "TABLE"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from lucidgrad.core.device import by_array
 from lucidgrad.core.primitive import registry
 
-from .kernels_halves import HALF
+from .halves import HALF
 
 _SMALL = 8192
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .kernels_halves import HALF
-from .kernels_linalg import matmul
+from .halves import HALF
+from .linalg import matmul
 
 
 def linear(x: Any, w: Any) -> Any:

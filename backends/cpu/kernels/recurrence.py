@@ -11,7 +11,7 @@ import numpy as np
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
-from .compiled import memory, recurrence as compiled
+from ..compiled import memory, recurrence as compiled
 
 #: Elements of the steps that are prepared together.
 BLOCK = 131072

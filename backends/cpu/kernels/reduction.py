@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import rows as compiled
-from .kernels_halves import HALF
+from ..compiled import rows as compiled
+from .halves import HALF
 
 
 def _axes(axis: Any) -> Any:

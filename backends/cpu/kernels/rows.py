@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import rows as compiled
-from .kernels_halves import HALF
-from .kernels_reduction import mean
+from ..compiled import rows as compiled
+from .halves import HALF
+from .reduction import mean
 
 #: Elements of a block of rows.
 BLOCK = 65536

@@ -9,8 +9,8 @@ from numpy.exceptions import AxisError
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
-from .compiled import puts
-from .kernels_halves import HALF
+from ..compiled import puts
+from .halves import HALF
 
 
 # -- shapes --------------------------------------------------------------------------------------

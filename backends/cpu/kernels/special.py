@@ -11,7 +11,7 @@ import numpy as np
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.primitive import registry
 
-from .kernels_elementwise import BLOCK, in_blocks, program_of
+from .elementwise import BLOCK, in_blocks, program_of
 
 #: Primitives of one array whose program has many passes.
 ONE = (

@@ -13,7 +13,7 @@ import numpy as np
 
 from lucidgrad.extents import Sizes, check_channels, out_sizes
 
-from .compiled import pools, windows as direct
+from ..compiled import pools, windows as direct
 
 #: Bytes of columns that are made at a time.
 CHUNK = 1 << 21

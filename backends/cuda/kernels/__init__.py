@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from .kernels_halves import TABLE as HALVES
-from .kernels_indexing import TABLE as INDEXING
-from .kernels_matmul import TABLE as PRODUCTS
-from .kernels_norms import SOURCES as NORM_SOURCES, TABLE as NORMS
-from .kernels_puts import SOURCES as PUT_SOURCES, TABLE as PUTS
-from .kernels_rows import SOURCES as ROW_SOURCES, TABLE as ROWS
-from .kernels_shape import TABLE as SHAPE
-from .kernels_steps import SOURCES as STEP_SOURCES, TABLE as STEPS
-from .kernels_windows import SOURCES as WINDOW_SOURCES, TABLE as WINDOWS
+from .halves import TABLE as HALVES
+from .indexing import TABLE as INDEXING
+from .matmul import TABLE as PRODUCTS
+from .norms import SOURCES as NORM_SOURCES, TABLE as NORMS
+from .puts import SOURCES as PUT_SOURCES, TABLE as PUTS
+from .rows import SOURCES as ROW_SOURCES, TABLE as ROWS
+from .shape import TABLE as SHAPE
+from .steps import SOURCES as STEP_SOURCES, TABLE as STEPS
+from .windows import SOURCES as WINDOW_SOURCES, TABLE as WINDOWS
 
 __all__ = ["SOURCES", "TABLE"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
-from .kernels_matmul import matmul
+from .matmul import matmul
 
 _HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
 

@@ -12,8 +12,8 @@ import numpy as np
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
-from .compiling import program_of
-from .faults import PLACE, note
+from ..compiling import program_of
+from ..faults import PLACE, note
 
 
 # -- keys ----------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from typing import Any
 
 import cupy
 
-from .compiling import Rows, Sources, contiguous, table
-from .faults import note
+from ..compiling import Rows, Sources, contiguous, table
+from ..faults import note
 
 BODIES = {
     "softmax": r"""

@@ -8,8 +8,8 @@ import cupy
 
 from lucidgrad.core.primitive import registry
 
-from . import generated
-from .library import LIBRARY, computed_with
+from .. import generated
+from ..library import LIBRARY, computed_with
 
 
 def _tuple(value: Any) -> Any:

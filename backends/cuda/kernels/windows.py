@@ -12,7 +12,7 @@ import numpy as np
 
 from lucidgrad.extents import Sizes, out_sizes
 
-from .compiling import Sources, by_value, contiguous, launch, program_of, table
+from ..compiling import Sources, by_value, contiguous, launch, program_of, table
 
 PLAN = r"""
 struct Plan { int size[3], out[3], window[3], stride[3], padding[3], dilation[3]; };
