@@ -16,7 +16,7 @@ from lucidgrad.core.dispatch import floats
 from lucidgrad.core.modes import new_nodes, state, told
 from lucidgrad.core.tape import Leaf, Output, ages
 
-from .anomaly import _TRACE, _is_ours
+from ..anomaly import _TRACE, _is_ours
 
 _NOTE = "provenance"  # where a node's metadata has its note
 _MOST = 32  # reasons that one tensor keeps
@@ -27,7 +27,7 @@ class Site(NamedTuple):
 
     Examples
     --------
-    >>> from lucidgrad.autograd.provenance import Site
+    >>> from lucidgrad.autograd.explanation.provenance import Site
     >>> str(Site("train.py", 12, "step"))
     'train.py:12, in step'
     """
