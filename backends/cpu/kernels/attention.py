@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import attention as compiled
+from lucidgrad.backends.cpu.compiled import attention as compiled
 
 #: Elements of the weights that are computed together.
 BLOCK = 131072

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lucidgrad.backends.cpu.compiled import memory, recurrence as compiled
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
-
-from ..compiled import memory, recurrence as compiled
 
 #: Elements of the steps that are prepared together.
 BLOCK = 131072

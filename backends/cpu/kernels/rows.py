@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import rows as compiled
+from lucidgrad.backends.cpu.compiled import rows as compiled
+
 from .halves import HALF
 from .reduction import mean
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
+from lucidgrad.backends.cpu.compiled import puts
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
-from ..compiled import puts
 from .halves import HALF
 
 

@@ -14,9 +14,8 @@ import numpy as np
 from lucidgrad.backends.codegen.expression import Node, Untraceable
 from lucidgrad.backends.codegen.functions import FUNCTIONS
 from lucidgrad.backends.codegen.steps import StepTrace, key_of_step, trace_step
+from lucidgrad.backends.cpu.compiled.steps import CompiledStep
 from lucidgrad.core import device
-
-from ..compiled.steps import CompiledStep
 
 #: Elements that are updated at a time: what a step touches of them fits into a second-level cache.
 BLOCK = 32768

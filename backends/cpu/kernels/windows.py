@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from lucidgrad.backends.cpu.compiled import pools, windows as direct
 from lucidgrad.extents import Sizes, check_channels, out_sizes
-
-from ..compiled import pools, windows as direct
 
 #: Bytes of columns that are made at a time.
 CHUNK = 1 << 21

@@ -9,11 +9,10 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucidgrad.backends.cuda.compiling import program_of
+from lucidgrad.backends.cuda.faults import PLACE, note
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
-
-from ..compiling import program_of
-from ..faults import PLACE, note
 
 
 # -- keys ----------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
-from ..compiling import contiguous, launch
-from ..streams import place_now
+from lucidgrad.backends.cuda.compiling import contiguous, launch
+from lucidgrad.backends.cuda.streams import place_now
 
 Axes = list[tuple[int, int, int]]  # of a batch: size, and the strides of both operands
 _MOST = 2**31 - 1  # cuBLAS counts in int

@@ -5,7 +5,7 @@ from typing import Any
 
 import cupy
 
-from ..compiling import Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.compiling import Rows, Sources, contiguous, table
 
 BODIES = {
     "standardise": r"""

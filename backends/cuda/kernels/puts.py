@@ -10,11 +10,10 @@ from typing import Any
 
 import cupy
 
+from lucidgrad.backends.cuda.compiling import Sources, contiguous, launch, program_of
+from lucidgrad.backends.cuda.faults import PLACE, note
 from lucidgrad.core.errors import AxisError
 from lucidgrad.determinism import are_deterministic_algorithms_enabled
-
-from ..compiling import Sources, contiguous, launch, program_of
-from ..faults import PLACE, note
 
 BODIES = {
     # g is (outer, number, inner), y (outer, size, inner); i has the number's size, or g's.

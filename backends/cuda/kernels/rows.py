@@ -4,8 +4,8 @@ from typing import Any
 
 import cupy
 
-from ..compiling import Rows, Sources, contiguous, table
-from ..faults import note
+from lucidgrad.backends.cuda.compiling import Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.faults import note
 
 BODIES = {
     "softmax": r"""

@@ -6,10 +6,9 @@ from typing import Any
 
 import cupy
 
+from lucidgrad.backends.cuda import generated
+from lucidgrad.backends.cuda.library import LIBRARY, computed_with
 from lucidgrad.core.primitive import registry
-
-from .. import generated
-from ..library import LIBRARY, computed_with
 
 
 def _tuple(value: Any) -> Any:

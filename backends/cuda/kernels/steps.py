@@ -11,8 +11,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ..compiling import FLOATS, THREADS, Sources, by_value
-from ..generated_steps import elementwise_step
+from lucidgrad.backends.cuda.compiling import FLOATS, THREADS, Sources, by_value
+from lucidgrad.backends.cuda.generated_steps import elementwise_step
 
 #: Lists of tensors that a kernel takes at most, and tensors in a launch: arguments have room for 4 KB.
 LISTS, TENSORS = 5, 64

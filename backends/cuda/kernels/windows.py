@@ -10,9 +10,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucidgrad.backends.cuda.compiling import Sources, by_value, contiguous, launch, program_of, table
 from lucidgrad.extents import Sizes, out_sizes
-
-from ..compiling import Sources, by_value, contiguous, launch, program_of, table
 
 PLAN = r"""
 struct Plan { int size[3], out[3], window[3], stride[3], padding[3], dilation[3]; };

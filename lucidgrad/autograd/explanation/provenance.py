@@ -11,12 +11,11 @@ import weakref
 from collections import deque
 from typing import Any, NamedTuple
 
+from lucidgrad.autograd.anomaly import _TRACE, _is_ours
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.modes import new_nodes, state, told
 from lucidgrad.core.tape import Leaf, Output, ages
-
-from ..anomaly import _TRACE, _is_ours
 
 _NOTE = "provenance"  # where a node's metadata has its note
 _MOST = 32  # reasons that one tensor keeps
