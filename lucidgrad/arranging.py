@@ -7,7 +7,8 @@ from .core import device, inplace
 from .core.box import Box
 from .core.dispatch import UNSET
 from .core.primitive import Primitive
-from .ops import arithmetic, arrangement, diagonals, indexing, joining, linalg, movement, scattering, shape
+from .ops import arrangement, diagonals, indexing, joining, linalg, scattering, shape
+from .ops.elementwise import arithmetic, copies
 from .ops.indexing import index
 from .refusals import guard_methods
 
@@ -16,7 +17,7 @@ def _written_back(op: Any) -> Callable[..., Any]:
     """The in-place method of a function made of others: rules keep a copy of what is overwritten."""
 
     def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        y = op(movement.clone(self), *args, **keywords)
+        y = op(copies.clone(self), *args, **keywords)
         if y.shape != self.shape:
             raise RuntimeError(
                 f"{method.__name__}: the result has shape {y.shape}, which does not fit into the tensor's {self.shape}"
@@ -107,7 +108,7 @@ class Arranging:
     masked_select = indexing.masked_select
     scatter = indexing.scatter
     scatter_add = indexing.scatter_add
-    clone = movement.clone
+    clone = copies.clone
     matmul = linalg.matmul
     mm = linalg.matmul
     dot = linalg.dot
@@ -196,7 +197,7 @@ def _axis(dim: Any, axis: Any) -> Any:
     return dim if axis is UNSET else axis
 
 
-@movement.apart
+@copies.apart
 def _in_order(x: Any) -> Any:
     return shape.reshape(shape.reshape(x, (-1,)), x.shape)
 

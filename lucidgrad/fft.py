@@ -15,10 +15,9 @@ from .core import dtype as dtypes
 from .core.dispatch import box, complexes, floats, unwrap
 from .creation import arange
 from .ops.axes import axes_of, axis_of
-from .ops.elementwise import astype
+from .ops.elementwise.copies import astype, clone
 from .ops.fourier import dft, half_dft, real_dft
 from .ops.indexing import index, put_add
-from .ops.movement import clone
 from .ops.shape import roll
 from .tensor import Tensor
 

@@ -6,24 +6,19 @@ from typing import Any
 from .core import dtype as dtypes, inplace
 from .core.dispatch import SCALARS, UNSET, complexes, floats
 from .core.engine import tape_namespace as xp
-from .ops import (
+from .ops import counting, curves, fused, joining, quantiles, reduction, scan, shape, sorting, statistics, taking
+from .ops.conventions import ValuesAndIndices
+from .ops.elementwise import (
     activation,
     arithmetic,
+    choice,
     comparison,
-    counting,
-    elementwise,
-    fused,
-    joining,
-    quantiles,
-    reduction,
-    scan,
-    shape,
-    sorting,
-    special,
-    statistics,
-    taking,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
 )
-from .ops.scan import ValuesAndIndices
+from .ops.special import entropy, error
 from .refusals import guard_methods
 
 
@@ -66,97 +61,97 @@ class Methods:
     __slots__ = ()
 
     # -- elementwise functions, each also in place
-    abs = absolute = elementwise.abs
-    acos = arccos = elementwise.acos
-    acosh = arccosh = elementwise.acosh
-    asin = arcsin = elementwise.asin
-    asinh = arcsinh = elementwise.asinh
-    atan = arctan = elementwise.atan
-    atan2 = arctan2 = elementwise.atan2
-    atanh = arctanh = elementwise.atanh
-    ceil = elementwise.ceil
-    conj = elementwise.conj
-    copysign = elementwise.copysign
-    cos = elementwise.cos
-    cosh = elementwise.cosh
-    div = divide = true_divide = elementwise.divide
-    exp = elementwise.exp
-    expm1 = elementwise.expm1
-    floor = elementwise.floor
-    floor_divide = elementwise.floor_divide
-    hypot = elementwise.hypot
-    log = elementwise.log
-    log10 = elementwise.log10
-    log1p = elementwise.log1p
-    log2 = elementwise.log2
-    logaddexp = elementwise.logaddexp
-    maximum = elementwise.maximum
-    minimum = elementwise.minimum
-    mul = multiply = elementwise.multiply
-    neg = negative = elementwise.negative
-    pow = elementwise.pow
-    reciprocal = elementwise.reciprocal
-    remainder = elementwise.remainder
-    round = elementwise.round
-    rsqrt = elementwise.rsqrt
-    sign = elementwise.sign
-    sin = elementwise.sin
-    sinh = elementwise.sinh
-    sqrt = elementwise.sqrt
-    square = elementwise.square
-    tan = elementwise.tan
-    tanh = elementwise.tanh
-    trunc = elementwise.trunc
+    abs = absolute = complex.abs
+    acos = arccos = trigonometric.acos
+    acosh = arccosh = trigonometric.acosh
+    asin = arcsin = trigonometric.asin
+    asinh = arcsinh = trigonometric.asinh
+    atan = arctan = trigonometric.atan
+    atan2 = arctan2 = trigonometric.atan2
+    atanh = arctanh = trigonometric.atanh
+    ceil = rounding.ceil
+    conj = complex.conj
+    copysign = complex.copysign
+    cos = trigonometric.cos
+    cosh = trigonometric.cosh
+    div = divide = true_divide = arithmetic.divide
+    exp = exponential.exp
+    expm1 = exponential.expm1
+    floor = rounding.floor
+    floor_divide = arithmetic.floor_divide
+    hypot = complex.hypot
+    log = exponential.log
+    log10 = exponential.log10
+    log1p = exponential.log1p
+    log2 = exponential.log2
+    logaddexp = exponential.logaddexp
+    maximum = choice.maximum
+    minimum = choice.minimum
+    mul = multiply = arithmetic.multiply
+    neg = negative = arithmetic.negative
+    pow = exponential.pow
+    reciprocal = arithmetic.reciprocal
+    remainder = arithmetic.remainder
+    round = rounding.round
+    rsqrt = exponential.rsqrt
+    sign = complex.sign
+    sin = trigonometric.sin
+    sinh = trigonometric.sinh
+    sqrt = exponential.sqrt
+    square = arithmetic.square
+    tan = trigonometric.tan
+    tanh = trigonometric.tanh
+    trunc = rounding.trunc
     sigmoid = activation.sigmoid
     relu = activation.relu
-    erf = special.erf
+    erf = error.erf
 
-    abs_ = absolute_ = _in_place(elementwise.abs)
-    acos_ = _in_place(elementwise.acos)
-    asin_ = _in_place(elementwise.asin)
-    atan_ = _in_place(elementwise.atan)
-    ceil_ = _in_place(elementwise.ceil)
-    cos_ = _in_place(elementwise.cos)
-    cosh_ = _in_place(elementwise.cosh)
-    div_ = divide_ = true_divide_ = _in_place(elementwise.divide)
-    exp_ = _in_place(elementwise.exp)
-    expm1_ = _in_place(elementwise.expm1)
-    floor_ = _in_place(elementwise.floor)
-    floor_divide_ = _in_place(elementwise.floor_divide)
-    log_ = _in_place(elementwise.log)
-    log1p_ = _in_place(elementwise.log1p)
-    mul_ = multiply_ = _in_place(elementwise.multiply)
-    neg_ = negative_ = _in_place(elementwise.negative)
-    pow_ = _in_place(elementwise.pow)
-    reciprocal_ = _in_place(elementwise.reciprocal)
+    abs_ = absolute_ = _in_place(complex.abs)
+    acos_ = _in_place(trigonometric.acos)
+    asin_ = _in_place(trigonometric.asin)
+    atan_ = _in_place(trigonometric.atan)
+    ceil_ = _in_place(rounding.ceil)
+    cos_ = _in_place(trigonometric.cos)
+    cosh_ = _in_place(trigonometric.cosh)
+    div_ = divide_ = true_divide_ = _in_place(arithmetic.divide)
+    exp_ = _in_place(exponential.exp)
+    expm1_ = _in_place(exponential.expm1)
+    floor_ = _in_place(rounding.floor)
+    floor_divide_ = _in_place(arithmetic.floor_divide)
+    log_ = _in_place(exponential.log)
+    log1p_ = _in_place(exponential.log1p)
+    mul_ = multiply_ = _in_place(arithmetic.multiply)
+    neg_ = negative_ = _in_place(arithmetic.negative)
+    pow_ = _in_place(exponential.pow)
+    reciprocal_ = _in_place(arithmetic.reciprocal)
     relu_ = _in_place(activation.relu)
-    remainder_ = _in_place(elementwise.remainder)
-    round_ = _in_place(elementwise.round)
-    rsqrt_ = _in_place(elementwise.rsqrt)
+    remainder_ = _in_place(arithmetic.remainder)
+    round_ = _in_place(rounding.round)
+    rsqrt_ = _in_place(exponential.rsqrt)
     sigmoid_ = _in_place(activation.sigmoid)
-    sin_ = _in_place(elementwise.sin)
-    sinh_ = _in_place(elementwise.sinh)
-    sqrt_ = _in_place(elementwise.sqrt)
-    square_ = _in_place(elementwise.square)
-    tan_ = _in_place(elementwise.tan)
-    tanh_ = _in_place(elementwise.tanh)
-    trunc_ = _in_place(elementwise.trunc)
+    sin_ = _in_place(trigonometric.sin)
+    sinh_ = _in_place(trigonometric.sinh)
+    sqrt_ = _in_place(exponential.sqrt)
+    square_ = _in_place(arithmetic.square)
+    tan_ = _in_place(trigonometric.tan)
+    tanh_ = _in_place(trigonometric.tanh)
+    trunc_ = _in_place(rounding.trunc)
 
     def add(self, other: Any, *, alpha: Any = 1) -> Any:
         """The sum with ``alpha`` times another."""
-        return elementwise.add(self, _times(alpha, other))
+        return arithmetic.add(self, _times(alpha, other))
 
     def add_(self, other: Any, *, alpha: Any = 1) -> Any:
         """`add`, written into the tensor itself."""
-        return inplace.update(elementwise.add, self, _times(alpha, other))
+        return inplace.update(arithmetic.add, self, _times(alpha, other))
 
     def sub(self, other: Any, *, alpha: Any = 1) -> Any:
         """The difference to ``alpha`` times another."""
-        return elementwise.subtract(self, _times(alpha, other))
+        return arithmetic.subtract(self, _times(alpha, other))
 
     def sub_(self, other: Any, *, alpha: Any = 1) -> Any:
         """`sub`, written into the tensor itself."""
-        return inplace.update(elementwise.subtract, self, _times(alpha, other))
+        return inplace.update(arithmetic.subtract, self, _times(alpha, other))
 
     subtract, subtract_ = sub, sub_
 
@@ -246,7 +241,7 @@ class Methods:
         return _along(self, both)
 
     cummax, cummin, logcumsumexp = scan.cummax, scan.cummin, scan.logcumsumexp
-    nan_to_num = elementwise.nan_to_num
+    nan_to_num = choice.nan_to_num
     argsort = sorting.argsort
     topk = sorting.topk
 
@@ -314,29 +309,29 @@ class Methods:
         """The modified Bessel function of order zero."""
         return xp.i0(self)
 
-    erfc, erfinv, logit = special.erfc, special.erfinv, special.logit
-    sinc, xlogy = elementwise.sinc, elementwise.xlogy
-    logaddexp2 = arithmetic.logaddexp2
+    erfc, erfinv, logit = error.erfc, error.erfinv, entropy.logit
+    sinc, xlogy = trigonometric.sinc, exponential.xlogy
+    logaddexp2 = exponential.logaddexp2
     fmod = arithmetic.fmod
     fmod_ = _in_place(arithmetic.fmod)
-    float_power = arithmetic.float_power
-    norm = arithmetic.norm
-    isclose, allclose = arithmetic.isclose, arithmetic.allclose
-    equal = arithmetic.array_equal
+    float_power = exponential.float_power
+    norm = curves.norm
+    isclose, allclose = comparison.isclose, comparison.allclose
+    equal = comparison.array_equal
 
     def where(self, condition: Any, other: Any) -> Any:
         """These elements where a condition holds, those of another tensor elsewhere."""
-        return elementwise.where(condition, self, other)
+        return choice.where(condition, self, other)
 
     def clamp(self, min: Any = None, max: Any = None) -> Any:
         """Limited to an interval."""
-        return elementwise.clip(self, min, max)
+        return choice.clip(self, min, max)
 
     clip = clamp
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
         """`clamp`, written into the tensor itself."""
-        return inplace.update(elementwise.clip, self, min, max)
+        return inplace.update(choice.clip, self, min, max)
 
     # -- dtypes
     def type_as(self, other: Any) -> Any:
@@ -370,22 +365,22 @@ class Methods:
     @property
     def real(self) -> Any:
         """The real part."""
-        return elementwise.real(self)
+        return complex.real(self)
 
     @real.setter
     def real(self, value: Any) -> None:
-        elementwise.real(self).copy_(value)
+        complex.real(self).copy_(value)
 
     @property
     def imag(self) -> Any:
         """The imaginary part."""
-        return elementwise.imag(self)
+        return complex.imag(self)
 
     @imag.setter
     def imag(self, value: Any) -> None:
         if not self.is_complex():
             raise RuntimeError(f"imag: given a tensor of dtype {self.array.dtype}, expected a complex one")  # type: ignore[attr-defined]
-        elementwise.imag(self).copy_(value)
+        complex.imag(self).copy_(value)
 
     def is_floating_point(self) -> Any:
         """Whether the dtype is a real floating-point one."""
@@ -410,14 +405,14 @@ class Methods:
 
     def lerp(self, end: Any, weight: Any) -> Any:
         """A point between this tensor and another."""
-        return elementwise.lerp(self, end, weight)
+        return arithmetic.lerp(self, end, weight)
 
 
 def _times(alpha: Any, other: Any) -> Any:
     if type(alpha) is int and alpha == 1:
         return other
     numbers = isinstance(alpha, SCALARS) and isinstance(other, SCALARS)
-    return alpha * other if numbers else elementwise.multiply(alpha, other)
+    return alpha * other if numbers else arithmetic.multiply(alpha, other)
 
 
 def _along(x: Any, function: Callable[[Any], Any]) -> Any:
@@ -437,7 +432,7 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
     if dim is None:
         return op(x)
     if hasattr(dim, "array"):
-        return getattr(elementwise, f"{name}imum")(x, dim)
+        return getattr(choice, f"{name}imum")(x, dim)
     if isinstance(dim, (tuple, list)):
         return op(x, axis=tuple(dim), keepdims=keepdim)
     if not x.array.shape:

@@ -5,7 +5,8 @@ from typing import Any
 
 from .core import inplace
 from .core.operators import compile_operator
-from .ops import comparison, elementwise, linalg
+from .ops import linalg
+from .ops.elementwise import arithmetic, comparison, complex, exponential
 
 
 def _inplace(op: Any) -> Callable[[Any, Any], Any]:
@@ -22,20 +23,20 @@ class Operators:
     __array_ufunc__ = None  # NumPy leaves mixed operators to us
     __array_priority__ = 1000
 
-    __add__ = compile_operator(elementwise.add)
-    __radd__ = compile_operator(elementwise.add, reflected=True)
-    __sub__ = compile_operator(elementwise.subtract)
-    __rsub__ = compile_operator(elementwise.subtract, reflected=True)
-    __mul__ = compile_operator(elementwise.multiply)
-    __rmul__ = compile_operator(elementwise.multiply, reflected=True)
-    __truediv__ = compile_operator(elementwise.divide)
-    __rtruediv__ = compile_operator(elementwise.divide, reflected=True)
-    __floordiv__ = compile_operator(elementwise.floor_divide)
-    __rfloordiv__ = compile_operator(elementwise.floor_divide, reflected=True)
-    __mod__ = compile_operator(elementwise.remainder)
-    __rmod__ = compile_operator(elementwise.remainder, reflected=True)
-    __pow__ = compile_operator(elementwise.pow)
-    __rpow__ = compile_operator(elementwise.pow, reflected=True)
+    __add__ = compile_operator(arithmetic.add)
+    __radd__ = compile_operator(arithmetic.add, reflected=True)
+    __sub__ = compile_operator(arithmetic.subtract)
+    __rsub__ = compile_operator(arithmetic.subtract, reflected=True)
+    __mul__ = compile_operator(arithmetic.multiply)
+    __rmul__ = compile_operator(arithmetic.multiply, reflected=True)
+    __truediv__ = compile_operator(arithmetic.divide)
+    __rtruediv__ = compile_operator(arithmetic.divide, reflected=True)
+    __floordiv__ = compile_operator(arithmetic.floor_divide)
+    __rfloordiv__ = compile_operator(arithmetic.floor_divide, reflected=True)
+    __mod__ = compile_operator(arithmetic.remainder)
+    __rmod__ = compile_operator(arithmetic.remainder, reflected=True)
+    __pow__ = compile_operator(exponential.pow)
+    __rpow__ = compile_operator(exponential.pow, reflected=True)
     __matmul__ = compile_operator(linalg.matmul)
     __rmatmul__ = compile_operator(linalg.matmul, reflected=True)
     __and__ = compile_operator(comparison.bitwise_and)
@@ -54,17 +55,17 @@ class Operators:
     __ge__ = compile_operator(comparison.greater_equal)
     __eq__ = compile_operator(comparison.equal)
     __ne__ = compile_operator(comparison.not_equal)
-    __neg__ = compile_operator(elementwise.negative)
-    __pos__ = compile_operator(elementwise.positive)
-    __abs__ = compile_operator(elementwise.abs)
+    __neg__ = compile_operator(arithmetic.negative)
+    __pos__ = compile_operator(arithmetic.positive)
+    __abs__ = compile_operator(complex.abs)
     __invert__ = compile_operator(comparison.bitwise_invert)
-    __iadd__ = _inplace(elementwise.add)
-    __isub__ = _inplace(elementwise.subtract)
-    __imul__ = _inplace(elementwise.multiply)
-    __itruediv__ = _inplace(elementwise.divide)
-    __ifloordiv__ = _inplace(elementwise.floor_divide)
-    __imod__ = _inplace(elementwise.remainder)
-    __ipow__ = _inplace(elementwise.pow)
+    __iadd__ = _inplace(arithmetic.add)
+    __isub__ = _inplace(arithmetic.subtract)
+    __imul__ = _inplace(arithmetic.multiply)
+    __itruediv__ = _inplace(arithmetic.divide)
+    __ifloordiv__ = _inplace(arithmetic.floor_divide)
+    __imod__ = _inplace(arithmetic.remainder)
+    __ipow__ = _inplace(exponential.pow)
     __imatmul__ = _inplace(linalg.matmul)
     __iand__ = _inplace(comparison.bitwise_and)
     __ior__ = _inplace(comparison.bitwise_or)

@@ -20,9 +20,9 @@ from .core.tape import GraphNode, Handle, Leaf, edge_of, version
 from .extents import Size
 from .methods import Methods
 from .operators import Operators
+from .ops.elementwise.copies import transfer
 from .ops.indexing import getitem, index
 from .ops.joining import unstack
-from .ops.movement import transfer
 from .ops.scattering import write_at
 from .refusals import guard_methods, refuse_method
 

@@ -7,9 +7,9 @@ from lucidgrad.core.engine import tape_namespace as ops
 
 from .axes import axes_of, axis_of, product, sizes_of
 from .diagonals import diagonal, diagonal_put
+from .elementwise.copies import apart
 from .indexing import index
 from .joining import unstack
-from .movement import apart
 from .shape import flip, permute_dims, reshape, swapaxes
 from .sorting import nonzero
 from .taking import take, take_along_axis

@@ -10,8 +10,8 @@ from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import MATRIX, joint, primitive
 
 from .forward import through_program as forward_through_program
+from .numbers import INF
 from .recurrence import pull_through_program
-from .scan import INF
 
 
 def _scores(xp: Any, q: Any, k: Any, m: Any, scale: float, causal: bool) -> Any:

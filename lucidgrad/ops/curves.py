@@ -2,199 +2,15 @@
 
 from typing import Any
 
-from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.precision import in_precision, rounded_once
-from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
-from . import comparison, elementwise, linalg, reduction
-from .axes import axis_of, product
-from .elementwise import clip as clamp
-from .scan import inexact, is_complex, part, torch_spelled
+from . import linalg, reduction
+from .axes import axis_of, part, product
+from .conventions import torch_spelled
+from .elementwise import copies
+from .numbers import inexact
 from .shape import broadcast_shapes
-from .transcendental import filled, share
-
-#: PyTorch's short names.
-eq, ne, lt, le = comparison.equal, comparison.not_equal, comparison.less, comparison.less_equal
-gt, ge = comparison.greater, comparison.greater_equal
-
-__all__ = [
-    "addcdiv", "addcmul", "allclose", "array_equal", "cdist", "clamp", "convolve", "ediff1d", "eq", "float_power",
-    "fmod", "ge", "gt", "interp", "isclose", "le", "logaddexp2", "lt", "ne", "norm", "rsub", "trapezoid",
-]  # fmt: skip
-
-_LOG2E = 1.4426950408889634
-
-
-# -- elementwise ---------------------------------------------------------------------------------
-def _share(xp: Any, g: Any, x: Any, other: Any) -> Any:
-    """As for `logaddexp`, but with powers of two: a factor log(2) would round the difference."""
-
-    def part(ahead: Any) -> Any:
-        first = ahead >= 0
-        power = xp.exp2(xp.where(first, -ahead, ahead))
-        return xp.where(first, 1, power) / (power + 1)
-
-    return share(xp, g, x, other, part)
-
-
-@primitive(
-    ELEMENTWISE,
-    vjp=(lambda xp, g, x1, x2: _share(xp, g, x1, x2), lambda xp, g, x1, x2: _share(xp, g, x2, x1)),
-    dtype="float",
-)
-def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """``log2(2**x1 + 2**x2)`` without overflow.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1000.0], requires_grad=True)
-    >>> y = lg.logaddexp2(x, 0.0)
-    >>> y.sum().backward()
-    >>> y.tolist(), x.grad.tolist()
-    ([1.0, 1000.0], [0.5, 1.0])
-    """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
-    apart = xp.where(x1 == x2, 0, xp.abs(x1 - x2))
-    return xp.maximum(x1, x2) + xp.log1p(xp.exp2(-apart)) * _LOG2E
-
-
-def _fmod_second(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
-    """The quotient that was cut off is what x1 has more: a quotient of its own may round up to the next integer."""
-    return -xp.scale(g, xp.round((x1 - xp.fmod(x1, x2)) / x2))
-
-
-@primitive(ELEMENTWISE, vjp=(lambda xp, g: g, _fmod_second))
-def fmod(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Remainder of the division that is rounded towards zero; it has the sign of ``x1``.
-
-    The derivatives are 1 and minus the rounded quotient, also where that jumps.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
-    >>> y = lg.fmod(-7.0, x)
-    >>> y.sum().backward()
-    >>> y.tolist(), x.grad.tolist()
-    ([-1.0, -1.0], [3.0, 2.0])
-    """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
-    rest = xp.remainder(xp.abs(x1), xp.abs(x2))
-    return xp.where(x1 < 0, -rest, rest)
-
-
-def float_power(x1: Any, x2: Any, /) -> Any:
-    """``x1 ** x2`` in double precision, whatever the dtypes are.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
-    >>> y = lg.float_power(x, 2)
-    >>> y.sum().backward()
-    >>> y.dtype, x.grad.tolist()
-    (dtype('float64'), [4.0, 6.0])
-    """
-    given = [x for x in (x1, x2) if hasattr(x, "dtype")]
-    wide = any(is_complex(x.dtype) for x in given) or complex in (type(x1), type(x2))
-    dtype = dtypes.named("complex128" if wide else "float64")
-    x1, x2 = (
-        elementwise.astype(x, dtype=dtype) if hasattr(x, "dtype") else complex(x) if wide else float(x)
-        for x in (x1, x2)
-    )
-    return elementwise.pow(x1, x2)
-
-
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """``input + value * tensor1 * tensor2`` (PyTorch's meaning).
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.ones(2, requires_grad=True)
-    >>> lg.addcmul(lg.zeros(2), x, lg.asarray([3.0, 4.0]), value=0.5).sum().backward()
-    >>> x.grad.tolist()
-    [1.5, 2.0]
-    """
-    y = elementwise.multiply(tensor1, tensor2)
-    return elementwise.add(input, y if type(value) is int and value == 1 else elementwise.multiply(y, value))
-
-
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """``input + value * tensor1 / tensor2`` (PyTorch's meaning).
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.ones(2, requires_grad=True)
-    >>> lg.addcdiv(lg.zeros(2), x, lg.asarray([2.0, 4.0])).sum().backward()
-    >>> x.grad.tolist()
-    [0.5, 0.25]
-    """
-    y = elementwise.divide(tensor1, tensor2)
-    return elementwise.add(input, y if type(value) is int and value == 1 else elementwise.multiply(y, value))
-
-
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """``other - alpha * input`` (PyTorch's meaning).
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.ones(2, requires_grad=True)
-    >>> lg.rsub(x, 1.0, alpha=2).sum().backward()
-    >>> x.grad.tolist()
-    [-2.0, -2.0]
-    """
-    return elementwise.subtract(other, elementwise.multiply(input, alpha))
-
-
-# -- equality ------------------------------------------------------------------------------------
-def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``, elementwise; infinities are close to themselves.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> lg.isclose(lg.asarray([1.0, 2.0]), lg.asarray([1.000001, 2.1])).tolist()
-    [True, False]
-    """
-    same = comparison.equal(x1, x2)
-    a, b = (inexact(x) if hasattr(x, "dtype") else x for x in (x1, x2))
-    b = b if hasattr(b, "dtype") else ops.full_like(a, fill_value=b)
-    finite = ops.isfinite(b)
-    size = ops.where(finite, b, 0)
-    close = same | (finite & (ops.abs(a - size) <= atol + rtol * ops.abs(size)))
-    return close | ((b != b) & (a != a)) if equal_nan else close
-
-
-def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are close, as `isclose` says.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> lg.allclose(lg.asarray([1.0, 2.0]), lg.asarray([1.000001, 2.0]))
-    True
-    """
-    return bool(reduction.all(isclose(x1, x2, rtol, atol, equal_nan)))
-
-
-def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> bool:
-    """Whether two arrays have the same shape and elements.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> lg.array_equal(lg.ones(2), lg.ones(2)), lg.array_equal(lg.ones(2), lg.ones((2, 1)))
-    (True, False)
-    """
-    if tuple(x1.shape) != tuple(x2.shape):
-        return False
-    same = comparison.equal(x1, x2)
-    return bool(reduction.all(same | ((x1 != x1) & (x2 != x2)) if equal_nan else same))
 
 
 # -- distances and norms -------------------------------------------------------------------------
@@ -236,7 +52,7 @@ def norm(x: Any, /, p: Any = "fro", axis: Any = None, keepdims: bool = False, dt
     >>> x.grad.tolist()
     [[0.6, -0.8]]
     """
-    x = x if dtype is None else elementwise.astype(x, dtype=dtype)
+    x = x if dtype is None else copies.astype(x, dtype=dtype)
     if p == "nuc":
         pair = tuple(axis) if axis is not None else (0, 1)
         if len(pair) != 2 or x.ndim < 2 or (axis is None and x.ndim != 2):

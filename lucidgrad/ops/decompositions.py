@@ -15,7 +15,7 @@ from lucidgrad.core.primitive import MATRIX, primitive
 
 from .axes import need_matrix, on_matrices
 from .matrix import adjoint, hermitian
-from .scan import is_complex
+from .numbers import is_complex
 
 INF = float("inf")
 

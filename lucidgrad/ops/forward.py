@@ -15,7 +15,7 @@ from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.levels import Level, namespace
 from lucidgrad.core.primitive import Meta, meta_of, registry
 
-from .scan import is_complex
+from .numbers import is_complex
 
 Rule = Callable[..., Any]
 

@@ -10,8 +10,8 @@ from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import product
 from .forward import bilinear, of_pull, total
+from .numbers import INF, inexact
 from .reduction import _conj, _freedom, _over, batch_axes, batch_pull, kept
-from .scan import INF, inexact
 
 
 # -- softmax -------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from lucidgrad.core.primitive import LINEAR, joint, primitive
 from lucidgrad.extents import check_count
 
 from .axes import axis_of, beside, product, sizes_of
+from .elementwise.copies import apart
 from .indexing import put_add, take
-from .movement import apart
 from .shape import atleast_1d, atleast_2d, atleast_3d, broadcast_to, expand_dims, reshape
 
 

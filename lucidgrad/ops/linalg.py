@@ -9,12 +9,13 @@ from lucidgrad.core.levels import run
 from lucidgrad.core.precision import in_precision
 from lucidgrad.core.primitive import MATRIX, primitive
 
-from . import elementwise, linear as linear, parts, reduction, shape
+from . import linear as linear, reduction, shape
 from .axes import axes_of, axis_of, product
 from .diagonals import diagonal
 from .einsum import einsum, letter, pair_einsum
+from .elementwise import arithmetic, complex
 from .forward import bilinear
-from .scan import is_complex
+from .numbers import is_complex
 
 
 # -- matmul --------------------------------------------------------------------------------------
@@ -134,10 +135,10 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 
 def _blend(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    product = product if alpha == 1 else elementwise.multiply(product, alpha)
+    product = product if alpha == 1 else arithmetic.multiply(product, alpha)
     if beta == 0:
         return product  # a NaN in the input does not count then
-    return elementwise.add(input if beta == 1 else elementwise.multiply(input, beta), product)
+    return arithmetic.add(input if beta == 1 else arithmetic.multiply(input, beta), product)
 
 
 @in_precision("low")
@@ -233,7 +234,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> An
     x1, x2 = (
         x if a == len(x.shape) - 1 else shape.moveaxis(x, source=a, destination=-1) for x, a in zip((x1, x2), axes)
     )
-    return einsum("...i,...i->...", parts.conj(x1) if is_complex(x1.dtype) else x1, x2)
+    return einsum("...i,...i->...", complex.conj(x1) if is_complex(x1.dtype) else x1, x2)
 
 
 def _flat(x: Any) -> Any:
@@ -283,7 +284,7 @@ def dot(x1: Any, x2: Any, /) -> Any:
     """
     rank1, rank2 = getattr(x1, "ndim", 0), getattr(x2, "ndim", 0)
     if rank1 == 0 or rank2 == 0:
-        return elementwise.multiply(x1, x2)
+        return arithmetic.multiply(x1, x2)
     if rank2 <= 2:
         return matmul(x1, x2)
     return tensordot(x1, x2, axes=(-1, -2))
@@ -301,7 +302,7 @@ def inner(x1: Any, x2: Any, /) -> Any:
     [1.0, 2.0]
     """
     if getattr(x1, "ndim", 0) == 0 or getattr(x2, "ndim", 0) == 0:
-        return elementwise.multiply(x1, x2)
+        return arithmetic.multiply(x1, x2)
     return tensordot(x1, x2, axes=(-1, -1))
 
 
@@ -348,9 +349,9 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> Any
     def turn(x: Any, a: int) -> Any:
         return shape.roll(x, shift=-1, axis=a)
 
-    y1 = elementwise.multiply(x1, turn(x2, axes[1]))
-    y2 = elementwise.multiply(turn(x1, axes[0]), x2)
-    return turn(elementwise.subtract(y1, y2), axis)
+    y1 = arithmetic.multiply(x1, turn(x2, axes[1]))
+    y2 = arithmetic.multiply(turn(x1, axes[0]), x2)
+    return turn(arithmetic.subtract(y1, y2), axis)
 
 
 def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:

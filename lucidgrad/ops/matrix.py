@@ -10,11 +10,10 @@ from lucidgrad.core.primitive import MATRIX, joint, primitive
 
 from .axes import beside, need_matrix, on_matrices
 from .diagonals import diagonal, diagonal_put
-from .elementwise import ones_like
+from .elementwise.copies import apart, ones_like
 from .forward import by_gradient, symmetric, total
 from .linalg import matmul
-from .movement import apart
-from .scan import is_complex
+from .numbers import is_complex
 
 NAN = float("nan")
 

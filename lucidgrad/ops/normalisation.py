@@ -10,8 +10,8 @@ from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import REDUCTION, joint, primitive
 
 from .forward import hessian, of_pull, total
+from .numbers import inexact
 from .reduction import batch_axes, batch_pull, count
-from .scan import inexact
 
 
 # -- standardise ---------------------------------------------------------------------------------

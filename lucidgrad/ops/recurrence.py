@@ -16,7 +16,7 @@ from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import MATRIX, joint, primitive, registry
 from lucidgrad.core.tape import Leaf
 
-from .elementwise import positive
+from .elementwise.arithmetic import positive
 from .forward import through_program as forward_through_program
 
 

@@ -12,9 +12,9 @@ from lucidgrad.core.batching import shift_axis, shifted, spread as of_one_batch
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 
-from .axes import axes_of, inverse, product
+from .axes import axes_of, inverse, part, product
 from .forward import by_gradient, linear, of_pull
-from .scan import INF, inexact, is_complex as is_complex, part
+from .numbers import INF, inexact, is_complex
 
 
 # -- axes and dtypes as Python data --------------------------------------------------------------

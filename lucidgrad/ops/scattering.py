@@ -14,7 +14,7 @@ from lucidgrad.core.primitive import REDUCTION, primitive
 from .axes import axis_of, beside, product
 from .indexing import _check_scatter, as_vectors, index, put_add, scatter, scatter_add, vector
 from .keys import filled, is_array, is_mask, parts_of
-from .scan import inexact
+from .numbers import inexact
 from .taking import last_put, put_along_axis_add, take, take_along_axis
 
 INF = float("inf")

@@ -23,7 +23,7 @@ from .axes import (
     sizes_of,
 )
 from .diagonals import diagonal as diagonal, diagonal_put as diagonal_put, tril as tril, triu as triu
-from .movement import apart
+from .elementwise.copies import apart
 
 
 # -- reshape and broadcast -----------------------------------------------------------------------

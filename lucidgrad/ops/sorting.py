@@ -8,9 +8,8 @@ from lucidgrad.core.batching import shift_axis
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
 
-from .axes import axis_of
-from .parts import dressed
-from .scan import ValuesAndIndices, part, pick, torch_spelled
+from .axes import axis_of, part
+from .conventions import ValuesAndIndices, dressed, pick, torch_spelled
 from .taking import take
 
 

@@ -8,6 +8,8 @@ from lucidgrad.core.precision import rounded_once
 
 from . import reduction
 from .axes import axes_of, product
+from .conventions import torch_spelled
+from .numbers import inexact, is_complex
 from .quantiles import (
     kthvalue as kthvalue,
     median as median,
@@ -19,7 +21,7 @@ from .quantiles import (
     quantile as quantile,
 )
 from .reduction import count
-from .scan import cumulative_prod, cumulative_sum, inexact, is_complex, torch_spelled
+from .scan import cumulative_prod, cumulative_sum
 from .shape import atleast_2d
 
 INF = float("inf")

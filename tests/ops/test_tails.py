@@ -6,7 +6,7 @@ import pytest
 import lucidgrad as lg
 from lucidgrad.backends.cpu.kernels import elementwise
 from lucidgrad.core.primitive import registry
-from lucidgrad.ops.incomplete import gammainc, gammaincc
+from lucidgrad.ops.special.incomplete import gammainc, gammaincc
 
 #: By formula: x, values, derivatives.
 GELU = {

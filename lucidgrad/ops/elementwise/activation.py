@@ -9,17 +9,17 @@ from typing import Any
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 
-from . import parts
-from .elementwise import clip, divide, multiply, subtract, tanh, where
-
-__all__ = [
-    "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid",
-    "mish", "relu", "relu6", "selu", "sigmoid", "silu", "softplus", "softshrink", "softsign", "tanhshrink",
-    "threshold",
-]  # fmt: skip
+from . import complex
+from .arithmetic import divide, multiply, subtract
+from .choice import clip, where
+from .trigonometric import tanh
 
 _SELU = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+
+
 _SQRT_HALF, _NORMAL = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
+
+
 _GELU_INNER, _GELU_CUBIC = 2 * math.sqrt(2 / math.pi), 0.044715  # sigmoid(2 * u) is (1 + tanh(u)) / 2
 
 
@@ -150,7 +150,7 @@ def hardshrink(x: Any, /, lambd: float = 0.5) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.0, 1.0]
     """
-    return where(parts.abs(x) <= lambd, 0, x)
+    return where(complex.abs(x) <= lambd, 0, x)
 
 
 def softshrink(x: Any, /, lambd: float = 0.5) -> Any:
@@ -239,6 +239,12 @@ def sigmoid(xp: Any, x: Any, /) -> Any:
         return xp.where(high, 1, e) / (e + 1)
     e = xp.exp(-xp.abs(x))
     return xp.where(x >= 0, 1, e) / (e + 1)
+
+
+@primitive(ELEMENTWISE, vjp=(lambda xp, g, s: xp.sigmoid_pull(g, s), lambda xp, g, h, s: g * h * (1 - 2 * s)))
+def sigmoid_pull(xp: Any, h: Any, s: Any, /) -> Any:
+    """The rule of `sigmoid`: what a cotangent h of its value becomes."""
+    return h * (s - s * s)
 
 
 @primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.sigmoid(-x), dtype="float")
@@ -373,7 +379,7 @@ def softsign(x: Any, /) -> Any:
     >>> x.grad.tolist()
     [0.25, 1.0, 0.1111]
     """
-    return divide(x, parts.abs(x) + 1)
+    return divide(x, complex.abs(x) + 1)
 
 
 def tanhshrink(x: Any, /) -> Any:

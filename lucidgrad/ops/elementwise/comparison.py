@@ -2,16 +2,14 @@
 
 from typing import Any
 
+from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.ops import reduction
+from lucidgrad.ops.numbers import inexact
 
-__all__ = [
-    "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less",
-    "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "signbit",
-]  # fmt: skip
+# -- order ----------------------------------------------------------------------------------------
 
 
-# -- comparisons ---------------------------------------------------------------------------------
 @primitive(ELEMENTWISE)
 def equal(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Whether ``x1 == x2``.
@@ -90,7 +88,13 @@ def greater_equal(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.greater_equal(x1, x2)
 
 
-# -- predicates ----------------------------------------------------------------------------------
+#: PyTorch's short names.
+eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal
+
+
+# -- predicates -----------------------------------------------------------------------------------
+
+
 @primitive(ELEMENTWISE)
 def isfinite(xp: Any, x: Any, /) -> Any:
     """Whether a number is neither infinite nor NaN.
@@ -143,7 +147,9 @@ def signbit(xp: Any, x: Any, /) -> Any:
     return xp.signbit(x)
 
 
-# -- logic; numbers count as true where they are not zero ----------------------------------------
+# -- logic ----------------------------------------------------------------------------------------
+
+
 @primitive(ELEMENTWISE)
 def logical_and(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Whether both are true.
@@ -196,7 +202,9 @@ def logical_not(xp: Any, x: Any, /) -> Any:
     return xp.logical_not(x)
 
 
-# -- bits of integers and booleans ---------------------------------------------------------------
+# -- bits -----------------------------------------------------------------------------------------
+
+
 @primitive(ELEMENTWISE)
 def bitwise_and(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Bits set in both.
@@ -273,3 +281,51 @@ def bitwise_invert(xp: Any, x: Any, /) -> Any:
     [-1, -6]
     """
     return xp.bitwise_invert(x)
+
+
+# -- equality -------------------------------------------------------------------------------------
+
+
+def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``, elementwise; infinities are close to themselves.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.isclose(lg.asarray([1.0, 2.0]), lg.asarray([1.000001, 2.1])).tolist()
+    [True, False]
+    """
+    same = equal(x1, x2)
+    a, b = (inexact(x) if hasattr(x, "dtype") else x for x in (x1, x2))
+    b = b if hasattr(b, "dtype") else ops.full_like(a, fill_value=b)
+    finite = ops.isfinite(b)
+    size = ops.where(finite, b, 0)
+    close = same | (finite & (ops.abs(a - size) <= atol + rtol * ops.abs(size)))
+    return close | ((b != b) & (a != a)) if equal_nan else close
+
+
+def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are close, as `isclose` says.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.allclose(lg.asarray([1.0, 2.0]), lg.asarray([1.000001, 2.0]))
+    True
+    """
+    return bool(reduction.all(isclose(x1, x2, rtol, atol, equal_nan)))
+
+
+def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same shape and elements.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.array_equal(lg.ones(2), lg.ones(2)), lg.array_equal(lg.ones(2), lg.ones((2, 1)))
+    (True, False)
+    """
+    if tuple(x1.shape) != tuple(x2.shape):
+        return False
+    same = equal(x1, x2)
+    return bool(reduction.all(same | ((x1 != x1) & (x2 != x2)) if equal_nan else same))

@@ -1,35 +1,19 @@
-"""Modulus, sign, rounding, and the parts of complex numbers.
+"""Modulus and sign, and the parts of complex numbers.
 
 Rules are plain transposes: a cotangent ``c`` stands for the change ``Re(c * dx)``, so the rules of real
 and complex inputs can be read off the differential. What isn't holomorphic has a forward rule of its own.
 """
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, primitive
 
-__all__ = [
-    "abs", "angle", "ceil", "conj", "copysign", "floor", "heaviside", "hypot", "imag", "nextafter", "real",
-    "round", "sgn", "sign", "trunc",
-]  # fmt: skip
+from .copies import itself
+
+# -- parts ----------------------------------------------------------------------------------------
 
 
-def itself(call: Any, values: Any, batched: Any, keywords: dict[str, Any]) -> Any:
-    """Batching for linear primitives that act on each element."""
-    return call(*values, **keywords)
-
-
-def dressed(function: Callable[..., Any], op: Callable[..., Any]) -> Callable[..., Any]:
-    """A function in front of an operator, as which it is shown, but with its own signature."""
-    functools.update_wrapper(function, op)
-    del function.__wrapped__, function.__signature__  # type: ignore[attr-defined]
-    return function
-
-
-# -- parts of complex numbers --------------------------------------------------------------------
 @primitive(LINEAR, vjp=lambda xp, g: g, batch=itself, view=True, dtype="real")
 def real(xp: Any, x: Any, /) -> Any:
     """Real part.
@@ -107,7 +91,9 @@ def angle(xp: Any, x: Any, /) -> Any:
     return xp.atan2(xp.zeros_like(x), x)
 
 
-# -- modulus and sign ----------------------------------------------------------------------------
+# -- modulus and sign -----------------------------------------------------------------------------
+
+
 def _abs_vjp(xp: Any, g: Any, x: Any) -> Any:
     return g * (xp.conj(xp.sign(x)) if x.dtype in complexes else xp.sign(x))
 
@@ -200,87 +186,3 @@ def copysign(xp: Any, x1: Any, x2: Any, /) -> Any:
     [-1.0, 1.0]
     """
     return xp.copysign(x1, x2)
-
-
-# -- rounding and steps --------------------------------------------------------------------------
-def _zero(xp: Any, g: Any) -> Any:
-    """The rule of step functions: flat wherever they have a derivative."""
-    return xp.zeros_like(g)
-
-
-@primitive(ELEMENTWISE, vjp=_zero)
-def ceil(xp: Any, x: Any, /) -> Any:
-    """The least integer not below; its derivative is zero.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> lg.ceil(lg.tensor([1.5, -1.5])).tolist()
-    [2.0, -1.0]
-    """
-    return xp.ceil(x)
-
-
-@primitive(ELEMENTWISE, vjp=_zero)
-def floor(xp: Any, x: Any, /) -> Any:
-    """The greatest integer not above; its derivative is zero.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> lg.floor(lg.tensor([1.5, -1.5])).tolist()
-    [1.0, -2.0]
-    """
-    return xp.floor(x)
-
-
-@primitive(ELEMENTWISE, vjp=_zero)
-def trunc(xp: Any, x: Any, /) -> Any:
-    """The integer part, towards zero; its derivative is zero.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> lg.trunc(lg.tensor([1.5, -1.5])).tolist()
-    [1.0, -1.0]
-    """
-    return xp.trunc(x)
-
-
-@primitive(ELEMENTWISE, vjp=_zero)
-def round(xp: Any, x: Any, /) -> Any:
-    """The nearest integer, halves to even; its derivative is zero.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> lg.round(lg.tensor([0.5, 1.5, 2.6])).tolist()
-    [0.0, 2.0, 3.0]
-    """
-    return xp.round(x)
-
-
-@primitive(ELEMENTWISE, dtype="float")
-def heaviside(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Step function: 0 below zero, 1 above, ``x2`` at zero; not differentiable.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> lg.heaviside(lg.tensor([-1.0, 0.0, 1.0]), 0.5).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    return xp.where(x1 == 0, x2, xp.where(x1 < 0, 0, xp.where(x1 > 0, 1, x1)))
-
-
-@primitive(ELEMENTWISE, dtype="float")
-def nextafter(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """The next number that the dtype can represent after ``x1`` towards ``x2``; not differentiable.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> bool(lg.nextafter(lg.tensor(1.0), lg.tensor(2.0)) > 1.0)
-    True
-    """
-    return xp.nextafter(x1, x2)

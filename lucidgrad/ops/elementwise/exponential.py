@@ -1,24 +1,24 @@
-"""Elementwise exponentials, logarithms, powers, circular and hyperbolic functions."""
+"""Exponentials, logarithms, powers and roots."""
 
 import cmath
 import math
 from typing import Any
 
+from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.ops.numbers import filled, is_complex
 
-from .polynomials import polynomial, rest_of_one
-
-__all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "exp", "exp2", "expm1",
-    "log", "log10", "log1p", "log2", "logaddexp", "pow", "rsqrt", "sin", "sinc", "sinh",
-    "sqrt", "tan", "tanh", "xlogy",
-]  # fmt: skip
+from .copies import astype
 
 _LN2, _LN10 = math.log(2.0), math.log(10.0)
 
+_LOG2E = 1.4426950408889634
 
-# -- exponentials and logarithms -----------------------------------------------------------------
+
+# -- exponentials and logarithms ------------------------------------------------------------------
+
+
 @primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * y, dtype="float", precision="full")
 def exp(xp: Any, x: Any, /) -> Any:
     """Exponential function.
@@ -150,9 +150,37 @@ def logaddexp(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.logaddexp(x1, x2)
 
 
-def filled(xp: Any, x: Any, like: Any) -> Any:
-    """A Python number as an array, for functions that take no numbers."""
-    return xp.full_like(like, fill_value=x) if isinstance(x, (int, float, complex)) else x
+def _share(xp: Any, g: Any, x: Any, other: Any) -> Any:
+    """As for `logaddexp`, but with powers of two: a factor log(2) would round the difference."""
+
+    def part(ahead: Any) -> Any:
+        first = ahead >= 0
+        power = xp.exp2(xp.where(first, -ahead, ahead))
+        return xp.where(first, 1, power) / (power + 1)
+
+    return share(xp, g, x, other, part)
+
+
+@primitive(
+    ELEMENTWISE,
+    vjp=(lambda xp, g, x1, x2: _share(xp, g, x1, x2), lambda xp, g, x1, x2: _share(xp, g, x2, x1)),
+    dtype="float",
+)
+def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """``log2(2**x1 + 2**x2)`` without overflow.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 1000.0], requires_grad=True)
+    >>> y = lg.logaddexp2(x, 0.0)
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([1.0, 1000.0], [0.5, 1.0])
+    """
+    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    apart = xp.where(x1 == x2, 0, xp.abs(x1 - x2))
+    return xp.maximum(x1, x2) + xp.log1p(xp.exp2(-apart)) * _LOG2E
 
 
 def _xlogy_first(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
@@ -179,7 +207,9 @@ def xlogy(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.where(zero, 0, x1 * xp.log(xp.where(zero, 1, x2)))
 
 
-# -- powers and roots ----------------------------------------------------------------------------
+# -- powers and roots -----------------------------------------------------------------------------
+
+
 def _pow_base(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
     if isinstance(x2, (int, float, complex)):  # constant exponents: cheap, and right at zero
         if x2 == 2:
@@ -223,6 +253,25 @@ def pow(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.pow(x1, x2)
 
 
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """``x1 ** x2`` in double precision, whatever the dtypes are.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
+    >>> y = lg.float_power(x, 2)
+    >>> y.sum().backward()
+    >>> y.dtype, x.grad.tolist()
+    (dtype('float64'), [4.0, 6.0])
+    """
+    given = [x for x in (x1, x2) if hasattr(x, "dtype")]
+    wide = any(is_complex(x.dtype) for x in given) or complex in (type(x1), type(x2))
+    dtype = dtypes.named("complex128" if wide else "float64")
+    x1, x2 = (astype(x, dtype=dtype) if hasattr(x, "dtype") else complex(x) if wide else float(x) for x in (x1, x2))
+    return pow(x1, x2)
+
+
 @primitive(ELEMENTWISE, vjp=lambda xp, g, y: xp.unscale(g, y + y), dtype="float")
 def sqrt(xp: Any, x: Any, /) -> Any:
     """Square root; its derivative at zero is infinite.
@@ -253,246 +302,3 @@ def rsqrt(xp: Any, x: Any, /) -> Any:
     [-0.5, -0.0625]
     """
     return xp.reciprocal(xp.sqrt(x))
-
-
-# -- circular functions --------------------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.cos(x), dtype="float")
-def sin(xp: Any, x: Any, /) -> Any:
-    """Sine.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.sin(x).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 0.5403]
-    """
-    return xp.sin(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -(g * xp.sin(x)), dtype="float")
-def cos(xp: Any, x: Any, /) -> Any:
-    """Cosine.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.cos(x).sum().backward()
-    >>> x.grad.tolist()
-    [-0.0, -0.8415]
-    """
-    return xp.cos(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: g + g * (y * y), dtype="float", precision="full")
-def tan(xp: Any, x: Any, /) -> Any:
-    """Tangent.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.tan(x).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 3.4255]
-    """
-    return xp.tan(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, xp.sqrt(rest_of_one(x))), dtype="float", precision="full")
-def asin(xp: Any, x: Any, /) -> Any:
-    """Inverse sine. Its derivative at -1 and 1 is infinite.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 0.5], requires_grad=True)
-    >>> lg.asin(x).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 1.1547]
-    """
-    return xp.asin(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.unscale(g, xp.sqrt(rest_of_one(x))), dtype="float", precision="full")
-def acos(xp: Any, x: Any, /) -> Any:
-    """Inverse cosine. Its derivative at -1 and 1 is minus infinity.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 0.5], requires_grad=True)
-    >>> lg.acos(x).sum().backward()
-    >>> x.grad.tolist()
-    [-1.0, -1.1547]
-    """
-    return xp.acos(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, x * x + 1), dtype="float")
-def atan(xp: Any, x: Any, /) -> Any:
-    """Inverse tangent.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.atan(x).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 0.5]
-    """
-    return xp.atan(x)
-
-
-def _over_square(xp: Any, g: Any, r: Any) -> Any:
-    """``g / r**2``, where the square may overflow or vanish; zero at infinity."""
-    return xp.where(r == math.inf, 0, xp.unscale(xp.unscale(g, r), r))
-
-
-@primitive(
-    ELEMENTWISE,
-    vjp=(
-        lambda xp, g, x1, x2: _over_square(xp, xp.scale(g, x2), xp.hypot(x1, x2)),
-        lambda xp, g, x1, x2: -_over_square(xp, xp.scale(g, x1), xp.hypot(x1, x2)),
-    ),
-    dtype="float",
-)
-def atan2(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Angle of the point (x2, x1); its derivatives at (0, 0) are zero.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.atan2(x, 1.0).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 0.5]
-    """
-    return xp.atan2(x1, x2)
-
-
-def _sinc_slope(xp: Any, g: Any, x: Any) -> Any:
-    # Near zero a series, so that no order of derivative cancels.
-    t = x * math.pi
-    near = xp.abs(t) < 1
-    s = xp.where(near, t * t, 0)
-    series = polynomial(s, _SINC_SLOPE)
-    far = xp.where(near, 1, t)
-    return g * xp.where(near, t * series, (xp.cos(far) - xp.sin(far) / far) / far) * math.pi
-
-
-_SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(12, 0, -1)]
-
-
-@primitive(ELEMENTWISE, vjp=_sinc_slope, dtype="float")
-def sinc(xp: Any, x: Any, /) -> Any:
-    """``sin(pi x) / (pi x)``, and one at zero.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.sinc(x).sum().backward()
-    >>> x.grad.tolist()
-    [0.0, -1.0]
-    """
-    t = xp.where(x == 0, 1, x * math.pi)
-    return xp.where(x == 0, 1, xp.sin(t) / t)
-
-
-# -- hyperbolic functions ------------------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.cosh(x), dtype="float", precision="full")
-def sinh(xp: Any, x: Any, /) -> Any:
-    """Hyperbolic sine.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.sinh(x).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 1.5431]
-    """
-    return xp.sinh(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.sinh(x), dtype="float", precision="full")
-def cosh(xp: Any, x: Any, /) -> Any:
-    """Hyperbolic cosine.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.cosh(x).sum().backward()
-    >>> x.grad.tolist()
-    [0.0, 1.1752]
-    """
-    return xp.cosh(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: xp.tanh_pull(g, y), dtype="float")
-def tanh(xp: Any, x: Any, /) -> Any:
-    """Hyperbolic tangent.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.tanh(x).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 0.42]
-    """
-    return xp.tanh(x)
-
-
-def _asinh_slope(xp: Any, g: Any, x: Any) -> Any:
-    root = xp.sqrt(x * x - -1)  # the square may overflow; far out the root is abs(x), to the last digit
-    return xp.unscale(g, root if x.dtype in complexes else xp.where(xp.abs(x) < 1e9, root, xp.abs(x)))
-
-
-@primitive(ELEMENTWISE, vjp=_asinh_slope, dtype="float")
-def asinh(xp: Any, x: Any, /) -> Any:
-    """Inverse hyperbolic sine.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
-    >>> lg.asinh(x).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 0.7071]
-    """
-    return xp.asinh(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(xp.unscale(g, xp.sqrt(x - 1)), xp.sqrt(x - -1)), dtype="float")
-def acosh(xp: Any, x: Any, /) -> Any:
-    """Inverse hyperbolic cosine. Its derivative at 1 is infinite.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
-    >>> lg.acosh(x).sum().backward()
-    >>> x.grad.tolist()
-    [0.5774, 0.3536]
-    """
-    return xp.acosh(x)
-
-
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.unscale(g, rest_of_one(x)), dtype="float")
-def atanh(xp: Any, x: Any, /) -> Any:
-    """Inverse hyperbolic tangent.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([0.0, 0.5], requires_grad=True)
-    >>> lg.atanh(x).sum().backward()
-    >>> x.grad.tolist()
-    [1.0, 1.3333]
-    """
-    return xp.atanh(x)

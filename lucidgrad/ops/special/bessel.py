@@ -100,7 +100,7 @@ def i0(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.bessel import i0
+    >>> from lucidgrad.ops.special.bessel import i0
     >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
     >>> i0(x).sum().backward()
     >>> x.grad.tolist()
@@ -122,7 +122,7 @@ def i1(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.bessel import i1
+    >>> from lucidgrad.ops.special.bessel import i1
     >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
     >>> i1(x).sum().backward()
     >>> x.grad.tolist()
@@ -170,7 +170,7 @@ def i0e(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.bessel import i0e
+    >>> from lucidgrad.ops.special.bessel import i0e
     >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
     >>> i0e(x).sum().backward()
     >>> x.grad.tolist()
@@ -199,7 +199,7 @@ def i1e(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.bessel import i1e
+    >>> from lucidgrad.ops.special.bessel import i1e
     >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
     >>> i1e(x).sum().backward()
     >>> x.grad.tolist()

@@ -1,26 +1,15 @@
-"""Logarithms and entropies; activation and error functions reach their users from here, too.
-
-The families `gamma`, `incomplete` and `bessel` are loaded by `lucidgrad.special` alone: they take their time.
-"""
+"""Logarithms and entropies."""
 
 import math
 from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.ops.elementwise import activation
+from lucidgrad.ops.elementwise.activation import sigmoid
+from lucidgrad.ops.elementwise.choice import clip
+from lucidgrad.ops.numbers import filled
 
-from . import activation
-from .activation import *  # noqa: F403
-from .activation import sigmoid
-from .elementwise import clip
-from .error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .polynomials import polynomial
-from .transcendental import filled, sinc, xlogy
-
-__all__ = [
-    *activation.__all__,
-    "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "expit", "exprel", "kl_div", "log_expit", "log_ndtr",
-    "logit", "ndtr", "ndtri", "rel_entr", "sinc", "xlog1py", "xlogy",
-]  # fmt: skip
 
 expit = sigmoid
 log_expit = activation.logsigmoid
@@ -76,7 +65,7 @@ def xlog1py(xp: Any, x1: Any, x2: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.special import xlog1py
+    >>> from lucidgrad.ops.special.entropy import xlog1py
     >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
     >>> xlog1py(x, 1.0).sum().backward()
     >>> x.grad.tolist()
@@ -124,7 +113,7 @@ def rel_entr(xp: Any, x1: Any, x2: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.special import rel_entr
+    >>> from lucidgrad.ops.special.entropy import rel_entr
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> rel_entr(x, 1.0).sum().backward()
     >>> x.grad.tolist()
@@ -150,7 +139,7 @@ def kl_div(xp: Any, x1: Any, x2: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.special import kl_div
+    >>> from lucidgrad.ops.special.entropy import kl_div
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> kl_div(x, 1.0).sum().backward()
     >>> x.grad.tolist()
@@ -181,7 +170,7 @@ def exprel(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.special import exprel
+    >>> from lucidgrad.ops.special.entropy import exprel
     >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
     >>> exprel(x).sum().backward()
     >>> x.grad.tolist()

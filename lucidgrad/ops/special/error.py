@@ -205,7 +205,7 @@ def erfcx(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.error import erfcx
+    >>> from lucidgrad.ops.special.error import erfcx
     >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
     >>> erfcx(x).sum().backward()
     >>> x.grad.tolist()
@@ -280,7 +280,7 @@ def erfcinv(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.error import erfcinv
+    >>> from lucidgrad.ops.special.error import erfcinv
     >>> x = lg.tensor([1.0, 0.5], requires_grad=True)
     >>> erfcinv(x).sum().backward()
     >>> x.grad.tolist()
@@ -297,7 +297,7 @@ def ndtr(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.error import ndtr
+    >>> from lucidgrad.ops.special.error import ndtr
     >>> x = lg.tensor([0.0, 1.0], requires_grad=True)
     >>> ndtr(x).sum().backward()
     >>> x.grad.tolist()
@@ -325,7 +325,7 @@ def ndtri(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.error import ndtri
+    >>> from lucidgrad.ops.special.error import ndtri
     >>> x = lg.tensor([0.5, 0.75], requires_grad=True)
     >>> ndtri(x).sum().backward()
     >>> x.grad.tolist()
@@ -349,7 +349,7 @@ def log_ndtr(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.error import log_ndtr
+    >>> from lucidgrad.ops.special.error import log_ndtr
     >>> x = lg.tensor([0.0, -100.0], requires_grad=True)
     >>> log_ndtr(x).sum().backward()
     >>> x.grad.tolist()

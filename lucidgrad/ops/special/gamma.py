@@ -18,10 +18,10 @@ from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.extents import check_count
+from lucidgrad.ops.numbers import filled
 
 from .jets import bell, leibniz, psis
 from .polynomials import polynomial, ratio
-from .transcendental import filled
 
 __all__ = [
     "beta", "betaln", "digamma", "gamma", "gammaln", "hurwitz_zeta", "lgamma", "multigammaln", "polygamma", "psi",
@@ -113,7 +113,7 @@ def gammaln(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.gamma import gammaln
+    >>> from lucidgrad.ops.special.gamma import gammaln
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> gammaln(x).sum().backward()
     >>> x.grad.tolist()
@@ -143,7 +143,7 @@ def gamma(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.gamma import gamma
+    >>> from lucidgrad.ops.special.gamma import gamma
     >>> x = lg.tensor([1.0, 4.0], requires_grad=True)
     >>> gamma(x).sum().backward()
     >>> x.grad.tolist()
@@ -177,7 +177,7 @@ def psi(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.gamma import psi
+    >>> from lucidgrad.ops.special.gamma import psi
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> psi(x).sum().backward()
     >>> x.grad.tolist()
@@ -257,7 +257,7 @@ def polygamma(n: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.gamma import polygamma
+    >>> from lucidgrad.ops.special.gamma import polygamma
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> polygamma(1, x).sum().backward()
     >>> x.grad.tolist()
@@ -270,7 +270,7 @@ def polygamma(n: Any, x: Any, /) -> Any:
                 f"polygamma: order n = {n}, expected an integer that is not negative, and at most {_MOST_ORDER}"
             )
         return psi_derivative(x, order=n) if n else psi(x)
-    from .elementwise import where
+    from lucidgrad.ops.elementwise.choice import where
 
     order = where(n % 2 == 0, -1.0, 1.0) * gamma(n + 1.0)
     return where(n == 0, psi(x), order * hurwitz_zeta(where(n == 0, 2.0, n + 1.0), x))
@@ -282,7 +282,7 @@ def multigammaln(a: Any, d: int) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.gamma import multigammaln
+    >>> from lucidgrad.ops.special.gamma import multigammaln
     >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
     >>> multigammaln(x, 2).sum().backward()
     >>> x.grad.tolist()
@@ -341,7 +341,7 @@ def zeta(x: Any, q: Any = None) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.gamma import zeta
+    >>> from lucidgrad.ops.special.gamma import zeta
     >>> q = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> zeta(2.0, q).sum().backward()
     >>> q.grad.tolist()
@@ -483,7 +483,7 @@ def betaln(xp: Any, x1: Any, x2: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.gamma import betaln
+    >>> from lucidgrad.ops.special.gamma import betaln
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> betaln(x, 1.0).sum().backward()
     >>> x.grad.tolist()
@@ -547,7 +547,7 @@ def beta(xp: Any, x1: Any, x2: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.gamma import beta
+    >>> from lucidgrad.ops.special.gamma import beta
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> beta(x, 1.0).sum().backward()
     >>> x.grad.tolist()

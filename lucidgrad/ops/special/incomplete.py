@@ -21,11 +21,11 @@ from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.ops.numbers import filled
 
 from .gamma import betaln_slope, gammaln_after_one, log_stirling, rise
 from .jets import bell, leibniz, psis, share
 from .polynomials import polynomial
-from .transcendental import filled
 
 __all__ = ["betainc", "betaincc", "gammainc", "gammaincc"]
 
@@ -211,7 +211,7 @@ def gammainc(a: Any, x: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.incomplete import gammainc
+    >>> from lucidgrad.ops.special.incomplete import gammainc
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> gammainc(1.0, x).sum().backward()
     >>> x.grad.tolist()
@@ -226,7 +226,7 @@ def gammaincc(a: Any, x: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.incomplete import gammaincc
+    >>> from lucidgrad.ops.special.incomplete import gammaincc
     >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> gammaincc(1.0, x).sum().backward()
     >>> x.grad.tolist()
@@ -459,7 +459,7 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.incomplete import betainc
+    >>> from lucidgrad.ops.special.incomplete import betainc
     >>> x = lg.tensor([0.25, 0.5], requires_grad=True)
     >>> betainc(2.0, 1.0, x).sum().backward()
     >>> x.grad.tolist()
@@ -474,7 +474,7 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.incomplete import betaincc
+    >>> from lucidgrad.ops.special.incomplete import betaincc
     >>> x = lg.tensor([0.25, 0.5], requires_grad=True)
     >>> betaincc(2.0, 1.0, x).sum().backward()
     >>> x.grad.tolist()
