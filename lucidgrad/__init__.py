@@ -21,25 +21,8 @@ from .core.modes import (
     no_grad,
     set_grad_enabled,
 )
-from .ops.arrangement import (
-    argwhere,
-    diag,
-    diag_embed,
-    diagflat,
-    fliplr,
-    flipud,
-    narrow,
-    rot90,
-    select,
-    take_along_dim,
-    unbind,
-    unfold,
-    vander,
-)
 from .ops.counting import bincount, bucketize, digitize, histc, histogram, unique
-from .ops.curves import cdist, convolve, ediff1d, interp, norm, trapezoid
-from .ops.diagonals import diagonal, tril, triu
-from .ops.einsum import einsum
+from .ops.curves import convolve, ediff1d, interp, trapezoid
 from .ops.elementwise.activation import (
     celu,
     elu,
@@ -148,33 +131,12 @@ from .ops.elementwise.trigonometric import (
     tan,
     tanh,
 )
-from .ops.fused import log_softmax, softmax
-from .ops.indexing import (
-    gather,
-    index_add,
-    index_select,
-    masked_fill,
-    masked_select,
-    scatter,
-    scatter_add,
-)
-from .ops.joining import (
-    array_split,
-    cat,
-    chunk,
-    column_stack,
-    concat,
-    dstack,
-    hstack,
-    pad,
-    repeat,
-    split,
-    stack,
-    tile,
-    unstack,
-    vstack,
-)
-from .ops.linalg import (
+from .ops.indexing.scattering import index_copy, index_fill, index_put, masked_scatter, scatter_reduce
+from .ops.indexing.selection import gather, index_add, index_select, masked_fill, masked_select, scatter, scatter_add
+from .ops.indexing.taking import take, take_along_axis
+from .ops.linalg.einsum import einsum
+from .ops.linalg.norms import cdist, norm
+from .ops.linalg.products import (
     addmm,
     baddbmm,
     bmm,
@@ -190,6 +152,7 @@ from .ops.linalg import (
     vdot,
     vecdot,
 )
+from .ops.quantiles import kthvalue, median, mode, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from .ops.reduction import (
     all,
     amax,
@@ -208,9 +171,40 @@ from .ops.reduction import (
     var,
 )
 from .ops.scan import cummax, cummin, cumulative_prod, cumulative_sum, diff, logcumsumexp
-from .ops.scattering import index_copy, index_fill, index_put, masked_scatter, scatter_reduce
 from .ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
-from .ops.shape import (
+from .ops.shape.arrangement import (
+    argwhere,
+    diag,
+    diag_embed,
+    diagflat,
+    fliplr,
+    flipud,
+    narrow,
+    rot90,
+    select,
+    take_along_dim,
+    unbind,
+    unfold,
+    vander,
+)
+from .ops.shape.diagonals import diagonal, tril, triu
+from .ops.shape.joining import (
+    array_split,
+    cat,
+    chunk,
+    column_stack,
+    concat,
+    dstack,
+    hstack,
+    pad,
+    repeat,
+    split,
+    stack,
+    tile,
+    unstack,
+    vstack,
+)
+from .ops.shape.layout import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -233,6 +227,7 @@ from .ops.shape import (
     transpose,
     unflatten,
 )
+from .ops.softmax import log_softmax, softmax
 from .ops.sorting import argsort, nonzero, searchsorted, sort, topk
 from .ops.special.entropy import entr, expit, logit
 from .ops.special.error import erf, erfc, erfinv
@@ -242,27 +237,18 @@ from .ops.statistics import (
     cov,
     cumprod,
     cumsum,
-    kthvalue,
-    median,
-    mode,
     nancumsum,
     nanmax,
     nanmean,
-    nanmedian,
     nanmin,
-    nanpercentile,
     nanprod,
-    nanquantile,
     nanstd,
     nansum,
     nanvar,
-    percentile,
     ptp,
-    quantile,
     std_mean,
     var_mean,
 )
-from .ops.taking import take, take_along_axis
 from .tensor import Tensor  # isort: split
 
 from . import autograd

@@ -7,9 +7,11 @@ from .core import device, inplace
 from .core.box import Box
 from .core.dispatch import UNSET
 from .core.primitive import Primitive
-from .ops import arrangement, diagonals, indexing, joining, linalg, scattering, shape
 from .ops.elementwise import arithmetic, copies
-from .ops.indexing import index
+from .ops.indexing import scattering, selection
+from .ops.indexing.selection import index
+from .ops.linalg import products
+from .ops.shape import arrangement, diagonals, joining, layout
 from .refusals import guard_methods
 
 
@@ -40,17 +42,17 @@ class Arranging:
 
     def reshape(self, *size: Any) -> Any:
         """Another shape, the same elements in order."""
-        return shape.reshape(self, _shape_of(size))
+        return layout.reshape(self, _shape_of(size))
 
     view = reshape
 
     def permute(self, *dims: Any) -> Any:
         """The axes in another order."""
-        return shape.permute_dims(self, axes=_shape_of(dims))
+        return layout.permute_dims(self, axes=_shape_of(dims))
 
     def transpose(self, dim0: int, dim1: int) -> Any:
         """Two axes swapped."""
-        return shape.swapaxes(self, dim0, dim1)
+        return layout.swapaxes(self, dim0, dim1)
 
     swapaxes = transpose
 
@@ -63,23 +65,23 @@ class Arranging:
         dim = _axis(dim, axis)
         sizes: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
         dims = range(len(sizes)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-        return shape.squeeze(self, tuple(d for d in dims if sizes[d] == 1))
+        return layout.squeeze(self, tuple(d for d in dims if sizes[d] == 1))
 
     def unsqueeze(self, dim: int) -> Any:
         """With a new axis of length one."""
-        return shape.expand_dims(self, axis=dim)
+        return layout.expand_dims(self, axis=dim)
 
     def expand(self, *sizes: Any) -> Any:
         """Axes of length one stretched, as a view; -1 keeps an axis."""
-        return shape.expand(self, *_shape_of(sizes))
+        return layout.expand(self, *_shape_of(sizes))
 
     def expand_as(self, other: Any) -> Any:
         """Stretched to another tensor's shape."""
-        return shape.broadcast_to(self, other.shape)
+        return layout.broadcast_to(self, other.shape)
 
     def view_as(self, other: Any) -> Any:
         """In another tensor's shape."""
-        return shape.reshape(self, other.shape)
+        return layout.reshape(self, other.shape)
 
     def repeat(self, *repeats: Any) -> Any:
         """Copies side by side, as PyTorch's method (`lucidgrad.tile`)."""
@@ -93,27 +95,28 @@ class Arranging:
         """A number of parts of about equal size along an axis."""
         return joining.chunk(self, chunks, dim)
 
-    flatten = shape.flatten
-    ravel = shape.ravel
-    unflatten = shape.unflatten
-    movedim = moveaxis = shape.moveaxis
-    flip = shape.flip
-    roll = shape.roll
+    flatten = layout.flatten
+    ravel = layout.ravel
+    unflatten = layout.unflatten
+    movedim = moveaxis = layout.moveaxis
+    flip = layout.flip
+    roll = layout.roll
     tril = diagonals.tril
     triu = diagonals.triu
     diagonal = diagonals.diagonal
-    gather = indexing.gather
-    index_select = indexing.index_select
-    masked_fill = indexing.masked_fill
-    masked_select = indexing.masked_select
-    scatter = indexing.scatter
-    scatter_add = indexing.scatter_add
+    gather = selection.gather
+    index_select = selection.index_select
+    masked_fill = selection.masked_fill
+    masked_select = selection.masked_select
+    scatter = selection.scatter
+    scatter_add = selection.scatter_add
     clone = copies.clone
-    matmul = linalg.matmul
-    mm = linalg.matmul
-    dot = linalg.dot
-    outer = linalg.outer
-    addmm, baddbmm, bmm, kron, mv, vdot = linalg.addmm, linalg.baddbmm, linalg.bmm, linalg.kron, linalg.mv, linalg.vdot
+    matmul = products.matmul
+    mm = products.matmul
+    dot = products.dot
+    outer = products.outer
+    addmm, baddbmm, bmm = products.addmm, products.baddbmm, products.bmm
+    kron, mv, vdot = products.kron, products.mv, products.vdot
 
     def contiguous(self) -> Any:
         """This tensor if its elements follow one another in memory; else a copy in which they do."""
@@ -138,7 +141,7 @@ class Arranging:
         return arrangement.diagflat(self, offset)
 
     index_fill, index_copy = scattering.index_fill, scattering.index_copy
-    index_put, index_add = scattering.index_put, indexing.index_add
+    index_put, index_add = scattering.index_put, selection.index_add
     masked_scatter, scatter_reduce = scattering.masked_scatter, scattering.scatter_reduce
     addcmul, addcdiv = arithmetic.addcmul, arithmetic.addcdiv
 
@@ -169,7 +172,7 @@ class Arranging:
 
     def masked_fill_(self, mask: Any, value: Any) -> Any:
         """Write a value where a mask is true."""
-        indexing.check_fill("masked_fill_", mask, value)
+        selection.check_fill("masked_fill_", mask, value)
         x: Any = self
         if mask.shape != x.shape:
             if len(mask.shape) > x.ndim or any(m not in (1, n) for m, n in zip(mask.shape[::-1], x.shape[::-1])):
@@ -177,18 +180,18 @@ class Arranging:
                     f"masked_fill_: given a mask of shape {tuple(mask.shape)}, which can't be broadcast to "
                     f"the tensor's {x.shape}"
                 )
-            mask = shape.broadcast_to(mask, x.shape)
+            mask = layout.broadcast_to(mask, x.shape)
         x[mask] = value
         return x
 
     index_fill_ = _written_back(scattering.index_fill)
     index_copy_ = _written_back(scattering.index_copy)
     index_put_ = _written_back(scattering.index_put)
-    index_add_ = _written_back(indexing.index_add)
+    index_add_ = _written_back(selection.index_add)
     masked_scatter_ = _written_back(scattering.masked_scatter)
     scatter_reduce_ = _written_back(scattering.scatter_reduce)
-    scatter_ = _written_back(indexing.scatter)
-    scatter_add_ = _written_back(indexing.scatter_add)
+    scatter_ = _written_back(selection.scatter)
+    scatter_add_ = _written_back(selection.scatter_add)
     addcmul_ = _written_back(arithmetic.addcmul)
     addcdiv_ = _written_back(arithmetic.addcdiv)
 
@@ -199,7 +202,7 @@ def _axis(dim: Any, axis: Any) -> Any:
 
 @copies.apart
 def _in_order(x: Any) -> Any:
-    return shape.reshape(shape.reshape(x, (-1,)), x.shape)
+    return layout.reshape(layout.reshape(x, (-1,)), x.shape)
 
 
 def _assign(x: Any, value: Any) -> Any:

@@ -10,7 +10,7 @@ from .core.dual import without_tangents
 from .core.levels import Layer, filled
 from .core.modes import leave
 from .ops.elementwise.copies import clone
-from .ops.joining import stack
+from .ops.shape.joining import stack
 from .tensor import Tensor
 
 __all__ = [

@@ -12,22 +12,17 @@ from lucidgrad.refusals import guard as _guard
 from .core import dtype as _dtypes
 from .core.batching import Batched as _Batched
 from .core.precision import rounded_once as _rounded_once
-from .ops import (
-    decompositions as _decompositions,
-    diagonals as _diagonals,
-    indexing as _indexing,
-    linalg as _linalg,
-    matrix as _matrix,
-    reduction as _reduction,
-    shape as _shape,
-)
+from .ops import reduction as _reduction
 from .ops.axes import need_matrix as _need_matrix
-from .ops.decompositions import eigvalsh, svdvals
 from .ops.elementwise import arithmetic, complex
-from .ops.linalg import cross, matmul, outer, tensordot, vecdot
-from .ops.matrix import cholesky, det, inv, matrix_power, solve
+from .ops.indexing import selection as _indexing
+from .ops.linalg import decompositions as _decompositions, matrices as _matrix, products as _linalg
+from .ops.linalg.decompositions import eigvalsh, svdvals
+from .ops.linalg.matrices import cholesky, det, inv, matrix_power, solve
+from .ops.linalg.products import cross, matmul, outer, tensordot, vecdot
 from .ops.reduction import vector_norm
-from .ops.shape import matrix_transpose
+from .ops.shape import diagonals as _diagonals, layout as _shape
+from .ops.shape.layout import matrix_transpose
 
 __all__ = [
     "EigResult",

@@ -6,7 +6,7 @@ from typing import Any
 from .core import dtype as dtypes, inplace
 from .core.dispatch import SCALARS, UNSET, complexes, floats
 from .core.engine import tape_namespace as xp
-from .ops import counting, curves, fused, joining, quantiles, reduction, scan, shape, sorting, statistics, taking
+from .ops import counting, quantiles, reduction, scan, softmax, sorting, statistics
 from .ops.conventions import ValuesAndIndices
 from .ops.elementwise import (
     activation,
@@ -18,6 +18,9 @@ from .ops.elementwise import (
     rounding,
     trigonometric,
 )
+from .ops.indexing import taking
+from .ops.linalg import norms
+from .ops.shape import joining, layout
 from .ops.special import entropy, error
 from .refusals import guard_methods
 
@@ -180,8 +183,7 @@ class Methods:
     amin = _reduction(reduction.min)
     logsumexp = _reduction(reduction.logsumexp)
     count_nonzero = reduction.count_nonzero
-    softmax = fused.softmax
-    log_softmax = fused.log_softmax
+    log_softmax, softmax = softmax.log_softmax, softmax.softmax
 
     def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
         """The largest element; along an axis, or with another tensor, as PyTorch's method."""
@@ -247,7 +249,7 @@ class Methods:
 
     def nonzero(self, *, as_tuple: Any = False) -> Any:
         """Where the elements are not zero: one row per place, or the indices of each axis with ``as_tuple``."""
-        flat = shape.reshape(self, (1,)) if self.ndim == 0 else self  # type: ignore[attr-defined]
+        flat = layout.reshape(self, (1,)) if self.ndim == 0 else self  # type: ignore[attr-defined]
         places = sorting.nonzero(flat)
         if as_tuple:
             return places
@@ -315,7 +317,7 @@ class Methods:
     fmod = arithmetic.fmod
     fmod_ = _in_place(arithmetic.fmod)
     float_power = exponential.float_power
-    norm = curves.norm
+    norm = norms.norm
     isclose, allclose = comparison.isclose, comparison.allclose
     equal = comparison.array_equal
 
@@ -419,11 +421,11 @@ def _along(x: Any, function: Callable[[Any], Any]) -> Any:
     """What a function of a tensor with axes gives; a 0-d tensor is a vector of one element to it, as in PyTorch."""
     if x.array.shape:
         return function(x)
-    y = function(shape.reshape(x, (1,)))
+    y = function(layout.reshape(x, (1,)))
     return (
-        ValuesAndIndices(*(shape.reshape(part, ()) for part in y))
+        ValuesAndIndices(*(layout.reshape(part, ()) for part in y))
         if type(y) is ValuesAndIndices
-        else (shape.reshape(y, ()))
+        else (layout.reshape(y, ()))
     )
 
 
@@ -441,7 +443,7 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
     values = taking.take_along_axis(x, where, axis=dim)
     if keepdim:
         return ValuesAndIndices(values, where)
-    return ValuesAndIndices(shape.squeeze(values, dim), shape.squeeze(where, dim))
+    return ValuesAndIndices(layout.squeeze(values, dim), layout.squeeze(where, dim))
 
 
 #: Methods that do no more than call a primitive, which refuses by itself what it can't do.

@@ -5,8 +5,8 @@ from typing import Any
 
 from .core import inplace
 from .core.operators import compile_operator
-from .ops import linalg
 from .ops.elementwise import arithmetic, comparison, complex, exponential
+from .ops.linalg import products
 
 
 def _inplace(op: Any) -> Callable[[Any, Any], Any]:
@@ -37,8 +37,8 @@ class Operators:
     __rmod__ = compile_operator(arithmetic.remainder, reflected=True)
     __pow__ = compile_operator(exponential.pow)
     __rpow__ = compile_operator(exponential.pow, reflected=True)
-    __matmul__ = compile_operator(linalg.matmul)
-    __rmatmul__ = compile_operator(linalg.matmul, reflected=True)
+    __matmul__ = compile_operator(products.matmul)
+    __rmatmul__ = compile_operator(products.matmul, reflected=True)
     __and__ = compile_operator(comparison.bitwise_and)
     __rand__ = compile_operator(comparison.bitwise_and, reflected=True)
     __or__ = compile_operator(comparison.bitwise_or)
@@ -66,7 +66,7 @@ class Operators:
     __ifloordiv__ = _inplace(arithmetic.floor_divide)
     __imod__ = _inplace(arithmetic.remainder)
     __ipow__ = _inplace(exponential.pow)
-    __imatmul__ = _inplace(linalg.matmul)
+    __imatmul__ = _inplace(products.matmul)
     __iand__ = _inplace(comparison.bitwise_and)
     __ior__ = _inplace(comparison.bitwise_or)
     __ixor__ = _inplace(comparison.bitwise_xor)

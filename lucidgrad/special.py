@@ -10,7 +10,7 @@ from typing import Any
 from lucidgrad.refusals import guard as _guard
 
 from .creation import full_like as _full_like
-from .ops import fused as _fused, reduction as _reduction
+from .ops import reduction as _reduction, softmax as _fused
 from .ops.elementwise.choice import where as _where
 from .ops.elementwise.complex import hypot as _hypot
 from .ops.elementwise.exponential import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, xlogy

@@ -21,9 +21,9 @@ from .extents import Size
 from .methods import Methods
 from .operators import Operators
 from .ops.elementwise.copies import transfer
-from .ops.indexing import getitem, index
-from .ops.joining import unstack
-from .ops.scattering import write_at
+from .ops.indexing.scattering import write_at
+from .ops.indexing.selection import getitem, index
+from .ops.shape.joining import unstack
 from .refusals import guard_methods, refuse_method
 
 

@@ -7,7 +7,7 @@ from lucidgrad.core.batching import spread, through_program
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of, product
-from .forward import hessian, of_pull, total
+from .jvp_rules import hessian, of_pull, total
 from .numbers import inexact
 
 

@@ -9,11 +9,9 @@ from lucidgrad.core.engine import tape_namespace as ops
 
 from .axes import axis_of, part, product
 from .conventions import ValuesAndIndices, pick, torch_spelled
-from .numbers import inexact, is_complex
+from .numbers import NAN, inexact, is_complex
 from .reduction import mean, reduced
 from .sorting import argsort
-
-NAN = float("nan")
 
 
 # -- axes as one ---------------------------------------------------------------------------------

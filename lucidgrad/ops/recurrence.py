@@ -17,7 +17,7 @@ from lucidgrad.core.primitive import MATRIX, joint, primitive, registry
 from lucidgrad.core.tape import Leaf
 
 from .elementwise.arithmetic import positive
-from .forward import through_program as forward_through_program
+from .jvp_rules import through_program as forward_through_program
 
 
 def pull_through_program(name: str, g: tuple[Any, ...], xs: Sequence[Any], **keywords: Any) -> tuple[Any, ...]:

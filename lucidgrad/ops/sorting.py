@@ -10,7 +10,7 @@ from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of, part
 from .conventions import ValuesAndIndices, dressed, pick, torch_spelled
-from .taking import take
+from .indexing.taking import take
 
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

@@ -9,23 +9,10 @@ from lucidgrad.core.precision import rounded_once
 from . import reduction
 from .axes import axes_of, product
 from .conventions import torch_spelled
-from .numbers import inexact, is_complex
-from .quantiles import (
-    kthvalue as kthvalue,
-    median as median,
-    mode as mode,
-    nanmedian as nanmedian,
-    nanpercentile as nanpercentile,
-    nanquantile as nanquantile,
-    percentile as percentile,
-    quantile as quantile,
-)
+from .numbers import INF, NAN, inexact, is_complex
 from .reduction import count
 from .scan import cumulative_prod, cumulative_sum
-from .shape import atleast_2d
-
-INF = float("inf")
-NAN = float("nan")
+from .shape.layout import atleast_2d
 
 
 # -- averages ------------------------------------------------------------------------------------

@@ -9,8 +9,11 @@ from finite import check_orders, close
 import lucidgrad as lg
 from lucidgrad.core import batching, dispatch
 from lucidgrad.core.levels import Level
-from lucidgrad.ops import arrangement, curves, scattering
+from lucidgrad.ops import curves
 from lucidgrad.ops.elementwise import arithmetic, choice, comparison, exponential
+from lucidgrad.ops.indexing import scattering
+from lucidgrad.ops.linalg import norms
+from lucidgrad.ops.shape import arrangement
 
 NAN, INF = math.nan, math.inf
 rng = np.random.default_rng(5)
@@ -90,25 +93,25 @@ def test_closeness_is_numpys(equal_nan):
 def test_cdist(p):
     a, b = X[:2], X[2:3, :2]
     expected = np.linalg.norm(a[..., :, None, :] - b[..., None, :, :], ord=p, axis=-1)
-    close(curves.cdist(lg.asarray(a), lg.asarray(b), p), expected)
+    close(norms.cdist(lg.asarray(a), lg.asarray(b), p), expected)
     if p:
-        check_orders(lambda x, y: curves.cdist(x, y, p), a[0, :2], b[0])
+        check_orders(lambda x, y: norms.cdist(x, y, p), a[0, :2], b[0])
     x = leaf([[1.0, 2.0]])
-    assert slopes(curves.cdist(x, x.detach(), p).sum(), x) == [[[0.0, 0.0]]]
+    assert slopes(norms.cdist(x, x.detach(), p).sum(), x) == [[[0.0, 0.0]]]
 
 
 @pytest.mark.parametrize("p", ["fro", 1, 2, 3, INF, -INF, 0])
 def test_norm_is_pytorchs(p):
     order = 2 if p == "fro" else p
-    close(curves.norm(lg.asarray(M), p), np.linalg.norm(M.reshape(-1), order))
-    close(curves.norm(lg.asarray(M), p, 1, True), np.linalg.norm(M, order, axis=1, keepdims=True))
-    assert curves.norm(lg.ones(2), p, dtype=lg.float64).dtype == lg.float64
+    close(norms.norm(lg.asarray(M), p), np.linalg.norm(M.reshape(-1), order))
+    close(norms.norm(lg.asarray(M), p, 1, True), np.linalg.norm(M, order, axis=1, keepdims=True))
+    assert norms.norm(lg.ones(2), p, dtype=lg.float64).dtype == lg.float64
 
 
 def test_nuclear_norm():
-    close(curves.norm(lg.asarray(M), "nuc"), np.linalg.norm(M, "nuc"))
+    close(norms.norm(lg.asarray(M), "nuc"), np.linalg.norm(M, "nuc"))
     expected = np.linalg.norm(X, "nuc", axis=(0, 2), keepdims=True)
-    close(curves.norm(lg.asarray(X), "nuc", (0, 2), keepdim=True), expected)
+    close(norms.norm(lg.asarray(X), "nuc", (0, 2), keepdim=True), expected)
 
 
 # -- one dimension -----------------------------------------------------------------------------------
@@ -304,8 +307,8 @@ INDEX = lg.asarray([0, 2, 0])
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: curves.cdist(x, x * 2),
-        lambda x: curves.norm(x, 2, 0),
+        lambda x: norms.cdist(x, x * 2),
+        lambda x: norms.norm(x, 2, 0),
         lambda x: curves.convolve(x[:, 0], x[0]),
         lambda x: curves.interp(x, lg.asarray([-1.0, 0.0, 1.0]), lg.asarray([3.0, 1.0, 2.0])),
         lambda x: curves.trapezoid(x, axis=0),
@@ -334,10 +337,10 @@ def test_under_vmap(f):
         (ValueError, lambda x: curves.convolve(x, x)),
         (ValueError, lambda x: curves.convolve(x[0], x[0], "some")),
         (ValueError, lambda x: curves.convolve(x[0], x[0, :0])),
-        (RuntimeError, lambda x: curves.cdist(x, x[:, :2])),
-        (RuntimeError, lambda x: curves.cdist(x, x, -1.0)),
-        (RuntimeError, lambda x: curves.norm(x, "max")),
-        (RuntimeError, lambda x: curves.norm(x[0], "nuc")),
+        (RuntimeError, lambda x: norms.cdist(x, x[:, :2])),
+        (RuntimeError, lambda x: norms.cdist(x, x, -1.0)),
+        (RuntimeError, lambda x: norms.norm(x, "max")),
+        (RuntimeError, lambda x: norms.norm(x[0], "nuc")),
         (ValueError, lambda x: curves.interp(x, x, x)),
         (ValueError, lambda x: curves.interp(x, x[0], x[0], period=0)),
         (IndexError, lambda x: curves.trapezoid(x, axis=2)),

@@ -10,14 +10,13 @@ from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import REDUCTION, primitive
+from lucidgrad.ops.axes import axis_of, beside, product
+from lucidgrad.ops.numbers import INF, inexact
 
-from .axes import axis_of, beside, product
-from .indexing import _check_scatter, as_vectors, index, put_add, scatter, scatter_add, vector
 from .keys import filled, is_array, is_mask, parts_of
-from .numbers import inexact
+from .selection import _check_scatter, as_vectors, index, put_add, scatter, scatter_add, vector
 from .taking import last_put, put_along_axis_add, take, take_along_axis
 
-INF = float("inf")
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
@@ -235,7 +234,7 @@ def extreme_put(xp: Any, x: Any, src: Any, i: Any, /, *, axis: int, largest: boo
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.scattering import extreme_put
+    >>> from lucidgrad.ops.indexing.scattering import extreme_put
     >>> s = lg.tensor([1.0, 4.0, 4.0], requires_grad=True)
     >>> y = extreme_put(lg.zeros(2), s, lg.asarray([0, 1, 1]), axis=0)
     >>> y.sum().backward()

@@ -10,18 +10,11 @@ from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.levels import run
 from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import LINEAR, primitive
+from lucidgrad.ops.axes import axis_of, beside, inverse, product
+from lucidgrad.ops.shape.layout import broadcast_shapes, broadcast_to, reshape
 
-from .axes import axis_of, beside, inverse, product
 from .keys import filled, flat_index, front, is_mask, parts_of, placement, plan_of
-from .shape import broadcast_shapes, broadcast_to, reshape
-from .taking import (
-    last_put as last_put,
-    need_one_rank,
-    put_along_axis_add as put_along_axis_add,
-    take as take,
-    take_along_axis as take_along_axis,
-    take_put as take_put,
-)
+from .taking import last_put, need_one_rank, put_along_axis_add, take, take_along_axis, take_put
 
 
 # -- index and put_add ---------------------------------------------------------------------------
@@ -81,7 +74,7 @@ def put_add(xp: Any, g: Any, /, key: Any, shape: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.indexing import put_add
+    >>> from lucidgrad.ops.indexing.selection import put_add
     >>> g = lg.ones(2, requires_grad=True)
     >>> put_add(g, slice(0, 4, 2), (4,)).tolist()
     [1.0, 0.0, 1.0, 0.0]
@@ -109,7 +102,7 @@ def getitem(x: Any, key: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.indexing import getitem
+    >>> from lucidgrad.ops.indexing.selection import getitem
     >>> x = lg.ones((2, 3), requires_grad=True)
     >>> getitem(x, (0, slice(1, None))).shape
     (2,)

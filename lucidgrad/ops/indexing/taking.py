@@ -9,8 +9,7 @@ from typing import Any
 from lucidgrad.core.batching import spread
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
-
-from .axes import axis_of, beside, product
+from lucidgrad.ops.axes import axis_of, beside, product
 
 
 # -- take and take_put ---------------------------------------------------------------------------
@@ -88,7 +87,7 @@ def take_put(xp: Any, g: Any, i: Any, /, *, axis: int, size: int) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.taking import take_put
+    >>> from lucidgrad.ops.indexing.taking import take_put
     >>> g = lg.tensor([1.0, 2.0], requires_grad=True)
     >>> take_put(g, lg.asarray([1, 1]), axis=0, size=3).tolist()
     [0.0, 3.0, 0.0]
@@ -161,7 +160,7 @@ def put_along_axis_add(xp: Any, g: Any, i: Any, /, *, axis: int, size: int) -> A
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.taking import put_along_axis_add
+    >>> from lucidgrad.ops.indexing.taking import put_along_axis_add
     >>> g = lg.tensor([[1.0, 2.0]], requires_grad=True)
     >>> put_along_axis_add(g, lg.asarray([[2, 2]]), axis=1, size=3).tolist()
     [[0.0, 0.0, 3.0]]
@@ -196,7 +195,7 @@ def last_put(xp: Any, i: Any, /, *, axis: int, size: int) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.taking import last_put
+    >>> from lucidgrad.ops.indexing.taking import last_put
     >>> last_put(lg.asarray([2, 0, 2]), axis=0, size=4).tolist()
     [1, -1, 2, -1]
     """

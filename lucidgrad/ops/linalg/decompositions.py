@@ -12,12 +12,10 @@ from typing import Any
 
 from lucidgrad.core.batching import align
 from lucidgrad.core.primitive import MATRIX, primitive
+from lucidgrad.ops.axes import need_matrix, on_matrices
+from lucidgrad.ops.numbers import INF, is_complex
 
-from .axes import need_matrix, on_matrices
-from .matrix import adjoint, hermitian
-from .numbers import is_complex
-
-INF = float("inf")
+from .matrices import adjoint, hermitian
 
 
 # -- parts that rules share ----------------------------------------------------------------------

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import dtype_of, halves, in_single
 from lucidgrad.core.primitive import MATRIX, primitive
-
-from . import reduction, shape
-from .axes import product
-from .diagonals import diagonal
-from .forward import bilinear
+from lucidgrad.ops import reduction
+from lucidgrad.ops.axes import product
+from lucidgrad.ops.jvp_rules import bilinear
+from lucidgrad.ops.shape import layout
+from lucidgrad.ops.shape.diagonals import diagonal
 
 
 # -- the contraction of a pair -------------------------------------------------------------------
@@ -223,7 +223,7 @@ def _steps(subscripts: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) 
                 pair = (first, terms[n].index(c, first + 1))
                 steps.append(Step(diagonal, (n,), dict(axis1=pair[0], axis2=pair[1])))
                 terms[n] = "".join(b for i, b in enumerate(terms[n]) if i not in pair) + c
-        _drop(steps, terms, n, shape.squeeze, [c for c in terms[n] if own[c] == 1 != sizes[c]])
+        _drop(steps, terms, n, layout.squeeze, [c for c in terms[n] if own[c] == 1 != sizes[c]])
     for n, term in enumerate(terms):
         others = output + "".join(terms[:n] + terms[n + 1 :])
         _drop(steps, terms, n, _sum, [c for c in term if c not in others])
@@ -231,7 +231,7 @@ def _steps(subscripts: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) 
         _contract(steps, terms, output, at)
     (term,) = terms
     if term != output or not steps:
-        steps.append(Step(shape.permute_dims, (0,), dict(axes=tuple(term.index(c) for c in output))))
+        steps.append(Step(layout.permute_dims, (0,), dict(axes=tuple(term.index(c) for c in output))))
     return steps
 
 

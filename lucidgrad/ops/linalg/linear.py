@@ -9,9 +9,8 @@ from typing import Any
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
-
-from .axes import product
-from .forward import bilinear
+from lucidgrad.ops.axes import product
+from lucidgrad.ops.jvp_rules import bilinear
 
 
 def _rows(xp: Any, x: Any) -> Any:
@@ -52,7 +51,7 @@ def linear(xp: Any, x: Any, w: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.linear import linear
+    >>> from lucidgrad.ops.linalg.linear import linear
     >>> w = lg.ones((1, 2), requires_grad=True)
     >>> linear(lg.asarray([3.0, 4.0]), w).sum().backward()
     >>> w.grad
@@ -79,7 +78,7 @@ def across(xp: Any, x1: Any, x2: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.linear import across
+    >>> from lucidgrad.ops.linalg.linear import across
     >>> x = lg.tensor([[1.0, 2.0]], requires_grad=True)
     >>> across(x, lg.tensor([[3.0]])).sum().backward()
     >>> x.grad
@@ -123,7 +122,7 @@ def affine(xp: Any, x: Any, w: Any, b: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.linear import affine
+    >>> from lucidgrad.ops.linalg.linear import affine
     >>> b = lg.ones(1, requires_grad=True)
     >>> affine(lg.ones((3, 2)), lg.ones((1, 2)), b).sum().backward()
     >>> b.grad

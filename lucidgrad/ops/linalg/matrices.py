@@ -7,15 +7,13 @@ from typing import Any
 from lucidgrad.core.batching import align
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import MATRIX, joint, primitive
+from lucidgrad.ops.axes import beside, need_matrix, on_matrices
+from lucidgrad.ops.elementwise.copies import apart, ones_like
+from lucidgrad.ops.jvp_rules import by_gradient, symmetric, total
+from lucidgrad.ops.numbers import NAN, is_complex
+from lucidgrad.ops.shape.diagonals import diagonal, diagonal_put
 
-from .axes import beside, need_matrix, on_matrices
-from .diagonals import diagonal, diagonal_put
-from .elementwise.copies import apart, ones_like
-from .forward import by_gradient, symmetric, total
-from .linalg import matmul
-from .numbers import is_complex
-
-NAN = float("nan")
+from .products import matmul
 
 
 def need_square(name: str, shape: Sequence[int]) -> None:

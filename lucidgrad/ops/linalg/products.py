@@ -8,14 +8,16 @@ from lucidgrad.core.batching import align
 from lucidgrad.core.levels import run
 from lucidgrad.core.precision import in_precision
 from lucidgrad.core.primitive import MATRIX, primitive
+from lucidgrad.ops import reduction
+from lucidgrad.ops.axes import axes_of, axis_of, product
+from lucidgrad.ops.elementwise import arithmetic, complex
+from lucidgrad.ops.jvp_rules import bilinear
+from lucidgrad.ops.numbers import is_complex
+from lucidgrad.ops.shape import layout
+from lucidgrad.ops.shape.diagonals import diagonal
 
-from . import linear as linear, reduction, shape
-from .axes import axes_of, axis_of, product
-from .diagonals import diagonal
+from . import linear as linear  # rules of `matmul` are products with a transpose
 from .einsum import einsum, letter, pair_einsum
-from .elementwise import arithmetic, complex
-from .forward import bilinear
-from .numbers import is_complex
 
 
 # -- matmul --------------------------------------------------------------------------------------
@@ -232,13 +234,13 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> An
     if sizes[0] != sizes[1]:
         raise ValueError(f"vecdot: given vectors of {sizes[0]} and {sizes[1]} elements (axis {axis}), expected as many")
     x1, x2 = (
-        x if a == len(x.shape) - 1 else shape.moveaxis(x, source=a, destination=-1) for x, a in zip((x1, x2), axes)
+        x if a == len(x.shape) - 1 else layout.moveaxis(x, source=a, destination=-1) for x, a in zip((x1, x2), axes)
     )
     return einsum("...i,...i->...", complex.conj(x1) if is_complex(x1.dtype) else x1, x2)
 
 
 def _flat(x: Any) -> Any:
-    return x if x.ndim == 1 else shape.reshape(x, (-1,))
+    return x if x.ndim == 1 else layout.reshape(x, (-1,))
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
@@ -322,11 +324,11 @@ def kron(x1: Any, x2: Any, /) -> Any:
     axes1, axes2 = ([letter(2 * k + n) for k in range(rank)] for n in (0, 1))
     output = "".join(c for pair in zip(axes1, axes2) for c in pair)
     y = pair_einsum(
-        shape.reshape(x1, first),
-        shape.reshape(x2, second),
+        layout.reshape(x1, first),
+        layout.reshape(x2, second),
         subscripts=f"{''.join(axes1)},{''.join(axes2)}->{output}",
     )
-    return shape.reshape(y, tuple(n1 * n2 for n1, n2 in zip(first, second)))
+    return layout.reshape(y, tuple(n1 * n2 for n1, n2 in zip(first, second)))
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> Any:
@@ -347,7 +349,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> Any
             raise ValueError(f"cross: axis {axis} of {name} has size {x.shape[a]}, expected 3")
 
     def turn(x: Any, a: int) -> Any:
-        return shape.roll(x, shift=-1, axis=a)
+        return layout.roll(x, shift=-1, axis=a)
 
     y1 = arithmetic.multiply(x1, turn(x2, axes[1]))
     y2 = arithmetic.multiply(turn(x1, axes[0]), x2)

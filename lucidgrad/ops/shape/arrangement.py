@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.ops.axes import axes_of, axis_of, product, sizes_of
+from lucidgrad.ops.elementwise.copies import apart
+from lucidgrad.ops.indexing.selection import index
+from lucidgrad.ops.indexing.taking import take, take_along_axis
+from lucidgrad.ops.sorting import nonzero
 
-from .axes import axes_of, axis_of, product, sizes_of
 from .diagonals import diagonal, diagonal_put
-from .elementwise.copies import apart
-from .indexing import index
 from .joining import unstack
-from .shape import flip, permute_dims, reshape, swapaxes
-from .sorting import nonzero
-from .taking import take, take_along_axis
+from .layout import flip, permute_dims, reshape, swapaxes
 
 __all__ = [
     "argwhere", "diag", "diag_embed", "diagflat", "fliplr", "flipud", "narrow", "rot90", "select", "sum_to_size",
@@ -185,7 +185,7 @@ def select_slice(x: Any, dim: int, index_: int) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.arrangement import select_slice
+    >>> from lucidgrad.ops.shape.arrangement import select_slice
     >>> x = lg.ones((2, 2), requires_grad=True)
     >>> select_slice(x, 1, 0).sum().backward()
     >>> x.grad.tolist()
@@ -291,7 +291,7 @@ def sum_to_size(x: Any, *size: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.arrangement import sum_to_size
+    >>> from lucidgrad.ops.shape.arrangement import sum_to_size
     >>> x = lg.ones((2, 3), requires_grad=True)
     >>> y = sum_to_size(x, 1, 3)
     >>> y.sum().backward()

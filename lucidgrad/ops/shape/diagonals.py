@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.primitive import LINEAR, primitive
-
-from .axes import axes_of, inverse, need_matrix, on_matrices
+from lucidgrad.ops.axes import axes_of, inverse, need_matrix, on_matrices
 
 
 @primitive(LINEAR, vjp=lambda xp, g, *, k: xp.tril(g, k=k), batch=on_matrices("tril"))
@@ -98,7 +97,7 @@ def diagonal_put(xp: Any, g: Any, /, *, offset: int, axis1: int, axis2: int, sha
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.diagonals import diagonal_put
+    >>> from lucidgrad.ops.shape.diagonals import diagonal_put
     >>> g = lg.ones(2, requires_grad=True)
     >>> diagonal_put(g, offset=0, axis1=0, axis2=1, shape=(2, 2)).tolist()
     [[1.0, 0.0], [0.0, 1.0]]

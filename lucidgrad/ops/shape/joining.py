@@ -9,11 +9,12 @@ from lucidgrad.core.batching import Batched, spread
 from lucidgrad.core.levels import Layer, run
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 from lucidgrad.extents import check_count
+from lucidgrad.ops.axes import axis_of, beside, product, sizes_of
+from lucidgrad.ops.elementwise.copies import apart
+from lucidgrad.ops.indexing.selection import put_add
+from lucidgrad.ops.indexing.taking import take
 
-from .axes import axis_of, beside, product, sizes_of
-from .elementwise.copies import apart
-from .indexing import put_add, take
-from .shape import atleast_1d, atleast_2d, atleast_3d, broadcast_to, expand_dims, reshape
+from .layout import atleast_1d, atleast_2d, atleast_3d, broadcast_to, expand_dims, reshape
 
 
 # -- concat and split ----------------------------------------------------------------------------
@@ -65,7 +66,7 @@ def split_with_sizes(xp: Any, x: Any, /, split_sizes: Any, axis: int = 0) -> Any
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.joining import split_with_sizes
+    >>> from lucidgrad.ops.shape.joining import split_with_sizes
     >>> x = lg.ones(5, requires_grad=True)
     >>> a, b = split_with_sizes(x, (2, 3))
     >>> b.sum().backward()

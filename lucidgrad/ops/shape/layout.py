@@ -9,8 +9,7 @@ from typing import Any
 from lucidgrad.core.batching import shifted
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
-
-from .axes import (
+from lucidgrad.ops.axes import (
     axes_of,
     axis_of,
     complete,
@@ -22,8 +21,7 @@ from .axes import (
     product,
     sizes_of,
 )
-from .diagonals import diagonal as diagonal, diagonal_put as diagonal_put, tril as tril, triu as triu
-from .elementwise.copies import apart
+from lucidgrad.ops.elementwise.copies import apart
 
 
 # -- reshape and broadcast -----------------------------------------------------------------------
@@ -335,7 +333,7 @@ def expand(x: Any, *sizes: Any) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.shape import expand
+    >>> from lucidgrad.ops.shape.layout import expand
     >>> expand(lg.ones((2, 1)), -1, 3).shape
     (2, 3)
     """
