@@ -194,7 +194,22 @@ class Primitive:
                 f"primitive {program.__name__}: the program's first parameter is xp, arrays follow as positional-only, "
                 f"metadata as named keywords"
             )
-        if {"g", "xp", "y", "out", "lead", "kind", "kernel", "weak", "pair", "big", "new", "now", "told", "precision"} & set(metadata):
+        if {
+            "g",
+            "xp",
+            "y",
+            "out",
+            "lead",
+            "kind",
+            "kernel",
+            "weak",
+            "pair",
+            "big",
+            "new",
+            "now",
+            "told",
+            "precision",
+        } & set(metadata):
             raise TypeError(
                 f"primitive {program.__name__}: a keyword has a name that rules and operators use themselves"
             )

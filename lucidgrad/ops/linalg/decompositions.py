@@ -291,7 +291,7 @@ def pinv(xp: Any, x: Any, rtol: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> lg.ops.decompositions.pinv(lg.asarray([[2.0, 0.0], [0.0, 0.0]]), 1e-3).tolist()
+    >>> lg.ops.linalg.decompositions.pinv(lg.asarray([[2.0, 0.0], [0.0, 0.0]]), 1e-3).tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
     u, s, vh = xp.linalg.svd(x, full_matrices=False)

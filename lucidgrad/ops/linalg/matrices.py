@@ -127,7 +127,7 @@ def solve_triangular(xp: Any, x1: Any, x2: Any, /, *, upper: bool) -> Any:
     --------
     >>> import lucidgrad as lg
     >>> b = lg.ones((2, 1), requires_grad=True)
-    >>> lg.ops.matrix.solve_triangular(lg.asarray([[2.0, 0.0], [9.0, 4.0]]), b, upper=True).sum().backward()
+    >>> lg.ops.linalg.matrices.solve_triangular(lg.asarray([[2.0, 0.0], [9.0, 4.0]]), b, upper=True).sum().backward()
     >>> b.grad.tolist()
     [[0.5], [0.25]]
     """
@@ -244,7 +244,7 @@ def cofactor(xp: Any, x: Any, /) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> lg.ops.matrix.cofactor(lg.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    >>> lg.ops.linalg.matrices.cofactor(lg.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [[4.0, -3.0], [-2.0, 1.0]]
     """
     u, s, vh = xp.linalg.svd(x)

@@ -363,7 +363,7 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     --------
     >>> import lucidgrad as lg
     >>> x = lg.ones((2, 2), requires_grad=True)
-    >>> lg.ops.linalg.trace(x).backward()
+    >>> lg.trace(x).backward()
     >>> x.grad.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
