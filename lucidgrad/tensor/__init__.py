@@ -4,30 +4,33 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex
 
-from .arranging import Arranging
-from .core import device, dispatch, dtype, inplace
-from .core.batching import Batched
-from .core.box import INFERENCE, Box
-from .core.device import Device, copying, located
-from .core.dispatch import box, floats, node_of, track_copy
-from .core.dtype import known as known_dtypes
-from .core.dual import without_tangents
-from .core.engine import tape_namespace
-from .core.levels import Layer
-from .core.modes import leave, state, unusual
-from .core.primitive import Primitive, meta_of
-from .core.tape import GraphNode, Handle, Leaf, edge_of, version
-from .extents import Size
-from .methods import Methods
+from lucidgrad.core import device, dispatch, dtype
+from lucidgrad.core.batching import Batched
+from lucidgrad.core.box import INFERENCE, Box
+from lucidgrad.core.device import Device, copying, located
+from lucidgrad.core.dispatch import box, floats, node_of, track_copy
+from lucidgrad.core.dtype import known as known_dtypes
+from lucidgrad.core.dual import without_tangents
+from lucidgrad.core.engine import tape_namespace
+from lucidgrad.core.inplace import assign
+from lucidgrad.core.levels import Layer
+from lucidgrad.core.modes import leave, state, unusual
+from lucidgrad.core.primitive import Primitive, meta_of
+from lucidgrad.core.tape import GraphNode, Handle, Leaf, edge_of, version
+from lucidgrad.extents import Size
+from lucidgrad.ops.elementwise.copies import transfer
+from lucidgrad.ops.indexing.scattering import write_at
+from lucidgrad.ops.indexing.selection import getitem, index
+from lucidgrad.ops.shape.joining import unstack
+from lucidgrad.refusals import guard_methods, refuse_method
+
+from .inplace import InPlace
+from .math import Mathematics
 from .operators import Operators
-from .ops.elementwise.copies import transfer
-from .ops.indexing.scattering import write_at
-from .ops.indexing.selection import getitem, index
-from .ops.shape.joining import unstack
-from .refusals import guard_methods, refuse_method
+from .shape import Shaping
 
 
-class Tensor(Box, Operators, Methods, Arranging):
+class Tensor(Box, Operators, Mathematics, Shaping, InPlace):
     """A multi-dimensional array that records what is done with it.
 
     Make one with `lucidgrad.tensor`, `lucidgrad.asarray` or the creation functions. Attributes and operators
@@ -437,7 +440,7 @@ class Tensor(Box, Operators, Methods, Arranging):
                             f"__setitem__: given a value of shape {sizes}, expected one that fits {tuple(part.shape)}"
                         )
                     value = value[0]
-            inplace.assign(self, step, {"key": raw}, value)
+            assign(self, step, {"key": raw}, value)
         except Exception as error:
             refuse_method(error, self, self.__setitem__, (key, value), {})
             raise

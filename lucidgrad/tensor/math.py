@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from .core import dtype as dtypes, inplace
-from .core.dispatch import SCALARS, UNSET, complexes, floats
-from .core.engine import tape_namespace as xp
-from .ops import counting, quantiles, reduction, scan, softmax, sorting, statistics
-from .ops.conventions import ValuesAndIndices
-from .ops.elementwise import (
+from lucidgrad.core import dtype as dtypes
+from lucidgrad.core.dispatch import SCALARS, UNSET, complexes, floats
+from lucidgrad.core.engine import tape_namespace as xp
+from lucidgrad.ops import counting, quantiles, reduction, scan, softmax, sorting, statistics
+from lucidgrad.ops.conventions import ValuesAndIndices
+from lucidgrad.ops.elementwise import (
     activation,
     arithmetic,
     choice,
@@ -18,22 +18,11 @@ from .ops.elementwise import (
     rounding,
     trigonometric,
 )
-from .ops.indexing import taking
-from .ops.linalg import norms
-from .ops.shape import joining, layout
-from .ops.special import entropy, error
-from .refusals import guard_methods
-
-
-def _in_place(op: Any) -> Callable[..., Any]:
-    """The method with a trailing underscore: the result is written into the tensor itself."""
-
-    def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        return inplace.update(op, self, *args, **keywords)
-
-    method.__name__ = f"{op.__name__}_"
-    method.__doc__ = f"`{op.__name__}`, written into the tensor itself."
-    return method
+from lucidgrad.ops.indexing import taking
+from lucidgrad.ops.linalg import norms
+from lucidgrad.ops.shape import joining, layout
+from lucidgrad.ops.special import entropy, error
+from lucidgrad.refusals import guard_methods
 
 
 def _axis(dim: Any, axis: Any) -> Any:
@@ -58,8 +47,8 @@ def _reduction(op: Any) -> Callable[..., Any]:
     return method
 
 
-class Methods:
-    """Methods that are functions of the elements; those that rearrange them are in `arranging`."""
+class Mathematics:
+    """Methods that are functions of the elements."""
 
     __slots__ = ()
 
@@ -109,54 +98,15 @@ class Methods:
     relu = activation.relu
     erf = error.erf
 
-    abs_ = absolute_ = _in_place(complex.abs)
-    acos_ = _in_place(trigonometric.acos)
-    asin_ = _in_place(trigonometric.asin)
-    atan_ = _in_place(trigonometric.atan)
-    ceil_ = _in_place(rounding.ceil)
-    cos_ = _in_place(trigonometric.cos)
-    cosh_ = _in_place(trigonometric.cosh)
-    div_ = divide_ = true_divide_ = _in_place(arithmetic.divide)
-    exp_ = _in_place(exponential.exp)
-    expm1_ = _in_place(exponential.expm1)
-    floor_ = _in_place(rounding.floor)
-    floor_divide_ = _in_place(arithmetic.floor_divide)
-    log_ = _in_place(exponential.log)
-    log1p_ = _in_place(exponential.log1p)
-    mul_ = multiply_ = _in_place(arithmetic.multiply)
-    neg_ = negative_ = _in_place(arithmetic.negative)
-    pow_ = _in_place(exponential.pow)
-    reciprocal_ = _in_place(arithmetic.reciprocal)
-    relu_ = _in_place(activation.relu)
-    remainder_ = _in_place(arithmetic.remainder)
-    round_ = _in_place(rounding.round)
-    rsqrt_ = _in_place(exponential.rsqrt)
-    sigmoid_ = _in_place(activation.sigmoid)
-    sin_ = _in_place(trigonometric.sin)
-    sinh_ = _in_place(trigonometric.sinh)
-    sqrt_ = _in_place(exponential.sqrt)
-    square_ = _in_place(arithmetic.square)
-    tan_ = _in_place(trigonometric.tan)
-    tanh_ = _in_place(trigonometric.tanh)
-    trunc_ = _in_place(rounding.trunc)
-
     def add(self, other: Any, *, alpha: Any = 1) -> Any:
         """The sum with ``alpha`` times another."""
         return arithmetic.add(self, _times(alpha, other))
-
-    def add_(self, other: Any, *, alpha: Any = 1) -> Any:
-        """`add`, written into the tensor itself."""
-        return inplace.update(arithmetic.add, self, _times(alpha, other))
 
     def sub(self, other: Any, *, alpha: Any = 1) -> Any:
         """The difference to ``alpha`` times another."""
         return arithmetic.subtract(self, _times(alpha, other))
 
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Any:
-        """`sub`, written into the tensor itself."""
-        return inplace.update(arithmetic.subtract, self, _times(alpha, other))
-
-    subtract, subtract_ = sub, sub_
+    subtract = sub
 
     # -- comparisons
     eq = comparison.equal
@@ -315,7 +265,6 @@ class Methods:
     sinc, xlogy = trigonometric.sinc, exponential.xlogy
     logaddexp2 = exponential.logaddexp2
     fmod = arithmetic.fmod
-    fmod_ = _in_place(arithmetic.fmod)
     float_power = exponential.float_power
     norm = norms.norm
     isclose, allclose = comparison.isclose, comparison.allclose
@@ -330,10 +279,6 @@ class Methods:
         return choice.clip(self, min, max)
 
     clip = clamp
-
-    def clamp_(self, min: Any = None, max: Any = None) -> Any:
-        """`clamp`, written into the tensor itself."""
-        return inplace.update(choice.clip, self, min, max)
 
     # -- dtypes
     def type_as(self, other: Any) -> Any:
@@ -450,4 +395,4 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
 _QUICK = """add sub subtract sum prod mean all any amax amin logsumexp argmax argmin cumsum cumprod float double half
     long int bool is_floating_point is_complex numel dim element_size lgamma digamma i0 where clamp clip lerp""".split()
 
-guard_methods(Methods, {*_QUICK, *(name for name in vars(Methods) if name[-1] == "_")})
+guard_methods(Mathematics, _QUICK)

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from .core import inplace
-from .core.operators import compile_operator
-from .ops.elementwise import arithmetic, comparison, complex, exponential
-from .ops.linalg import products
+from lucidgrad.core import inplace
+from lucidgrad.core.operators import compile_operator
+from lucidgrad.ops.elementwise import arithmetic, comparison, complex, exponential
+from lucidgrad.ops.linalg import products
 
 
 def _inplace(op: Any) -> Callable[[Any, Any], Any]:

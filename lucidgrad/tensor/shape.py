@@ -1,42 +1,24 @@
-"""The methods of `Tensor` that rearrange, join, index and write, in PyTorch's spelling and meaning."""
+"""The methods of `Tensor` that rearrange, join and index, in PyTorch's spelling and meaning."""
 
-from collections.abc import Callable
 from typing import Any
 
-from .core import device, inplace
-from .core.box import Box
-from .core.dispatch import UNSET
-from .core.primitive import Primitive
-from .ops.elementwise import arithmetic, copies
-from .ops.indexing import scattering, selection
-from .ops.indexing.selection import index
-from .ops.linalg import products
-from .ops.shape import arrangement, diagonals, joining, layout
-from .refusals import guard_methods
+from lucidgrad.core import device
+from lucidgrad.core.dispatch import UNSET
+from lucidgrad.ops.elementwise import arithmetic, copies
+from lucidgrad.ops.indexing import scattering, selection
+from lucidgrad.ops.linalg import products
+from lucidgrad.ops.shape import arrangement, diagonals, joining, layout
+from lucidgrad.refusals import guard_methods
 
-
-def _written_back(op: Any) -> Callable[..., Any]:
-    """The in-place method of a function made of others: rules keep a copy of what is overwritten."""
-
-    def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        y = op(copies.clone(self), *args, **keywords)
-        if y.shape != self.shape:
-            raise RuntimeError(
-                f"{method.__name__}: the result has shape {y.shape}, which does not fit into the tensor's {self.shape}"
-            )
-        return self.copy_(y)
-
-    method.__name__ = f"{op.__name__}_"
-    method.__doc__ = f"`{op.__name__}`, written into the tensor itself."
-    return method
+from .math import _axis
 
 
 def _shape_of(given: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
 
 
-class Arranging:
-    """Methods that rearrange the elements or write them."""
+class Shaping:
+    """Methods that rearrange the elements, join and pick them."""
 
     __slots__ = ()
 
@@ -145,77 +127,13 @@ class Arranging:
     masked_scatter, scatter_reduce = scattering.masked_scatter, scattering.scatter_reduce
     addcmul, addcdiv = arithmetic.addcmul, arithmetic.addcdiv
 
-    # -- writing
-    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
-        """Write another tensor's values into this one, from any device; gradients flow to the source.
-
-        Parameters
-        ----------
-        source
-            A tensor, or a number.
-        non_blocking
-            Whether a copy from page-locked host memory to a device is left to the device: the host must not write the
-            source before that has read it. A copy to the host is always waited for, as its values are written here.
-        """
-        if isinstance(source, Box) and source.device != self.device:  # type: ignore[attr-defined]
-            waits = not non_blocking or self.device == "cpu"  # type: ignore[attr-defined]
-            source = source.to(self.device, non_blocking=not waits)  # type: ignore[attr-defined]
-        return _assign(self, source)
-
-    def fill_(self, value: Any) -> Any:
-        """Write one value everywhere."""
-        return _assign(self, value)
-
-    def zero_(self) -> Any:
-        """Write zeros."""
-        return _assign(self, 0)
-
-    def masked_fill_(self, mask: Any, value: Any) -> Any:
-        """Write a value where a mask is true."""
-        selection.check_fill("masked_fill_", mask, value)
-        x: Any = self
-        if mask.shape != x.shape:
-            if len(mask.shape) > x.ndim or any(m not in (1, n) for m, n in zip(mask.shape[::-1], x.shape[::-1])):
-                raise RuntimeError(
-                    f"masked_fill_: given a mask of shape {tuple(mask.shape)}, which can't be broadcast to "
-                    f"the tensor's {x.shape}"
-                )
-            mask = layout.broadcast_to(mask, x.shape)
-        x[mask] = value
-        return x
-
-    index_fill_ = _written_back(scattering.index_fill)
-    index_copy_ = _written_back(scattering.index_copy)
-    index_put_ = _written_back(scattering.index_put)
-    index_add_ = _written_back(selection.index_add)
-    masked_scatter_ = _written_back(scattering.masked_scatter)
-    scatter_reduce_ = _written_back(scattering.scatter_reduce)
-    scatter_ = _written_back(selection.scatter)
-    scatter_add_ = _written_back(selection.scatter_add)
-    addcmul_ = _written_back(arithmetic.addcmul)
-    addcdiv_ = _written_back(arithmetic.addcdiv)
-
-
-def _axis(dim: Any, axis: Any) -> Any:
-    return dim if axis is UNSET else axis
-
 
 @copies.apart
 def _in_order(x: Any) -> Any:
     return layout.reshape(layout.reshape(x, (-1,)), x.shape)
 
 
-def _assign(x: Any, value: Any) -> Any:
-    step: Primitive = index.primitive  # type: ignore[attr-defined]
-    if len(getattr(value, "shape", ())) > x.ndim:
-        raise RuntimeError(
-            f"given a value of shape {tuple(value.shape)}, which does not fit into the tensor's shape {x.shape}"
-        )
-    inplace.assign(x, step, {"key": ...}, value)
-    return x
-
-
 #: Methods that do no more than call a primitive, which refuses by itself what it can't do.
-_QUICK = """reshape view permute transpose swapaxes t unsqueeze expand contiguous zero_""".split()
+_QUICK = """reshape view permute transpose swapaxes t unsqueeze expand contiguous""".split()
 
-guard_methods(Arranging, _QUICK)
+guard_methods(Shaping, _QUICK)
