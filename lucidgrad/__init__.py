@@ -21,7 +21,9 @@ from .core.modes import (
     no_grad,
     set_grad_enabled,
 )
-from .ops.activation import (
+from .ops.counting import bincount, bucketize, digitize, histc, histogram, unique
+from .ops.curves import convolve, ediff1d, interp, trapezoid
+from .ops.elementwise.activation import (
     celu,
     elu,
     gelu,
@@ -43,159 +45,98 @@ from .ops.activation import (
     tanhshrink,
     threshold,
 )
-from .ops.arithmetic import (
+from .ops.elementwise.arithmetic import (
+    add,
     addcdiv,
     addcmul,
+    deg2rad,
+    divide,
+    floor_divide,
+    fmod,
+    lerp,
+    multiply,
+    negative,
+    positive,
+    rad2deg,
+    reciprocal,
+    remainder,
+    rsub,
+    square,
+    subtract,
+)
+from .ops.elementwise.choice import clamp, clip, maximum, minimum, nan_to_num, where
+from .ops.elementwise.comparison import (
     allclose,
     array_equal,
-    cdist,
-    clamp,
-    convolve,
-    ediff1d,
-    eq,
-    float_power,
-    fmod,
-    ge,
-    gt,
-    interp,
-    isclose,
-    le,
-    logaddexp2,
-    lt,
-    ne,
-    norm,
-    rsub,
-    trapezoid,
-)
-from .ops.arrangement import (
-    argwhere,
-    diag,
-    diag_embed,
-    diagflat,
-    fliplr,
-    flipud,
-    narrow,
-    rot90,
-    select,
-    take_along_dim,
-    unbind,
-    unfold,
-    vander,
-)
-from .ops.comparison import (
     bitwise_and,
     bitwise_invert,
     bitwise_left_shift,
     bitwise_or,
     bitwise_right_shift,
     bitwise_xor,
+    eq,
     equal,
+    ge,
     greater,
     greater_equal,
+    gt,
+    isclose,
     isfinite,
     isinf,
     isnan,
+    le,
     less,
     less_equal,
     logical_and,
     logical_not,
     logical_or,
     logical_xor,
+    lt,
+    ne,
     not_equal,
     signbit,
 )
-from .ops.counting import bincount, bucketize, digitize, histc, histogram, unique
-from .ops.diagonals import diagonal, tril, triu
-from .ops.einsum import einsum
-from .ops.elementwise import (
-    abs,
-    acos,
-    acosh,
-    add,
-    angle,
-    asin,
-    asinh,
-    astype,
-    atan,
-    atan2,
-    atanh,
-    ceil,
-    clip,
-    conj,
-    copysign,
-    cos,
-    cosh,
-    deg2rad,
-    divide,
+from .ops.elementwise.complex import abs, angle, conj, copysign, hypot, imag, real, sgn, sign
+from .ops.elementwise.copies import astype, clone
+from .ops.elementwise.exponential import (
     exp,
     exp2,
     expm1,
-    floor,
-    floor_divide,
-    heaviside,
-    hypot,
-    imag,
-    lerp,
+    float_power,
     log,
     log1p,
     log2,
     log10,
     logaddexp,
-    maximum,
-    minimum,
-    multiply,
-    nan_to_num,
-    negative,
-    nextafter,
-    positive,
+    logaddexp2,
     pow,
-    rad2deg,
-    real,
-    reciprocal,
-    remainder,
-    round,
     rsqrt,
-    sgn,
-    sign,
+    sqrt,
+    xlogy,
+)
+from .ops.elementwise.rounding import ceil, floor, heaviside, nextafter, round, trunc
+from .ops.elementwise.trigonometric import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
     sin,
     sinc,
     sinh,
-    sqrt,
-    square,
-    subtract,
     tan,
     tanh,
-    trunc,
-    where,
-    xlogy,
 )
-from .ops.fused import log_softmax, softmax
-from .ops.indexing import (
-    gather,
-    index_add,
-    index_select,
-    masked_fill,
-    masked_select,
-    scatter,
-    scatter_add,
-)
-from .ops.joining import (
-    array_split,
-    cat,
-    chunk,
-    column_stack,
-    concat,
-    dstack,
-    hstack,
-    pad,
-    repeat,
-    split,
-    stack,
-    tile,
-    unstack,
-    vstack,
-)
-from .ops.linalg import (
+from .ops.indexing.scattering import index_copy, index_fill, index_put, masked_scatter, scatter_reduce
+from .ops.indexing.selection import gather, index_add, index_select, masked_fill, masked_select, scatter, scatter_add
+from .ops.indexing.taking import take, take_along_axis
+from .ops.linalg.einsum import einsum
+from .ops.linalg.norms import cdist, norm
+from .ops.linalg.products import (
     addmm,
     baddbmm,
     bmm,
@@ -211,7 +152,7 @@ from .ops.linalg import (
     vdot,
     vecdot,
 )
-from .ops.movement import clone
+from .ops.quantiles import kthvalue, median, mode, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from .ops.reduction import (
     all,
     amax,
@@ -230,9 +171,40 @@ from .ops.reduction import (
     var,
 )
 from .ops.scan import cummax, cummin, cumulative_prod, cumulative_sum, diff, logcumsumexp
-from .ops.scattering import index_copy, index_fill, index_put, masked_scatter, scatter_reduce
 from .ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
-from .ops.shape import (
+from .ops.shape.arrangement import (
+    argwhere,
+    diag,
+    diag_embed,
+    diagflat,
+    fliplr,
+    flipud,
+    narrow,
+    rot90,
+    select,
+    take_along_dim,
+    unbind,
+    unfold,
+    vander,
+)
+from .ops.shape.diagonals import diagonal, tril, triu
+from .ops.shape.joining import (
+    array_split,
+    cat,
+    chunk,
+    column_stack,
+    concat,
+    dstack,
+    hstack,
+    pad,
+    repeat,
+    split,
+    stack,
+    tile,
+    unstack,
+    vstack,
+)
+from .ops.shape.layout import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -255,35 +227,28 @@ from .ops.shape import (
     transpose,
     unflatten,
 )
+from .ops.softmax import log_softmax, softmax
 from .ops.sorting import argsort, nonzero, searchsorted, sort, topk
-from .ops.special import entr, erf, erfc, erfinv, expit, logit
+from .ops.special.entropy import entr, expit, logit
+from .ops.special.error import erf, erfc, erfinv
 from .ops.statistics import (
     average,
     corrcoef,
     cov,
     cumprod,
     cumsum,
-    kthvalue,
-    median,
-    mode,
     nancumsum,
     nanmax,
     nanmean,
-    nanmedian,
     nanmin,
-    nanpercentile,
     nanprod,
-    nanquantile,
     nanstd,
     nansum,
     nanvar,
-    percentile,
     ptp,
-    quantile,
     std_mean,
     var_mean,
 )
-from .ops.taking import take, take_along_axis
 from .tensor import Tensor  # isort: split
 
 from . import autograd
@@ -359,10 +324,10 @@ _LATER = {
     "special": ".special",
     "utils": ".utils",
     "viz": ".viz",
-    "digamma": ".ops.gamma",
-    "i0": ".ops.bessel",
-    "lgamma": ".ops.gamma",
-    "polygamma": ".ops.gamma",
+    "digamma": ".ops.special.gamma",
+    "i0": ".ops.special.bessel",
+    "lgamma": ".ops.special.gamma",
+    "polygamma": ".ops.special.gamma",
 }
 
 if _TYPE_CHECKING:
@@ -370,8 +335,8 @@ if _TYPE_CHECKING:
     from .amp import GradScaler, autocast
     from .autograd.function import custom_vjp
     from .files import load, save
-    from .ops.bessel import i0
-    from .ops.gamma import digamma, lgamma, polygamma
+    from .ops.special.bessel import i0
+    from .ops.special.gamma import digamma, lgamma, polygamma
 
 
 def __getattr__(name: str) -> _Any:

@@ -9,8 +9,8 @@ from .core.dispatch import box, floats, number, promoted
 from .core.dual import without_tangents
 from .core.levels import Layer, filled
 from .core.modes import leave
-from .ops.joining import stack
-from .ops.movement import clone
+from .ops.elementwise.copies import clone
+from .ops.shape.joining import stack
 from .tensor import Tensor
 
 __all__ = [

@@ -12,22 +12,17 @@ from lucidgrad.refusals import guard as _guard
 from .core import dtype as _dtypes
 from .core.batching import Batched as _Batched
 from .core.precision import rounded_once as _rounded_once
-from .ops import (
-    decompositions as _decompositions,
-    diagonals as _diagonals,
-    elementwise as _elementwise,
-    indexing as _indexing,
-    linalg as _linalg,
-    matrix as _matrix,
-    reduction as _reduction,
-    shape as _shape,
-)
+from .ops import reduction as _reduction
 from .ops.axes import need_matrix as _need_matrix
-from .ops.decompositions import eigvalsh, svdvals
-from .ops.linalg import cross, matmul, outer, tensordot, vecdot
-from .ops.matrix import cholesky, det, inv, matrix_power, solve
+from .ops.elementwise import arithmetic, complex
+from .ops.indexing import selection as _indexing
+from .ops.linalg import decompositions as _decompositions, matrices as _matrix, products as _linalg
+from .ops.linalg.decompositions import eigvalsh, svdvals
+from .ops.linalg.matrices import cholesky, det, inv, matrix_power, solve
+from .ops.linalg.products import cross, matmul, outer, tensordot, vecdot
 from .ops.reduction import vector_norm
-from .ops.shape import matrix_transpose
+from .ops.shape import diagonals as _diagonals, layout as _shape
+from .ops.shape.layout import matrix_transpose
 
 __all__ = [
     "EigResult",
@@ -304,9 +299,9 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     if ord == "nuc" or ord in (2, -2):
         parts, axis = _shape.expand_dims(svdvals(x), axis=-1), -2
     elif ord in (1, -1):
-        parts, axis = _reduction.sum(_elementwise.abs(x), axis=-2, keepdims=True), -1
+        parts, axis = _reduction.sum(complex.abs(x), axis=-2, keepdims=True), -1
     elif ord in (float("inf"), -float("inf")):
-        parts, axis = _reduction.sum(_elementwise.abs(x), axis=-1, keepdims=True), -2
+        parts, axis = _reduction.sum(complex.abs(x), axis=-1, keepdims=True), -2
     else:
         raise ValueError(f"matrix_norm: given ord={ord!r}, expected 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     if ord == "nuc" or (ord > 0 and not parts.shape[axis]):
@@ -329,8 +324,8 @@ def cond(x: Any, /, p: Any = None) -> Any:
     """
     if p is None or p in (2, -2):
         sign = -1 if p == -2 else 1
-        return _elementwise.divide(matrix_norm(x, ord=2 * sign), matrix_norm(x, ord=-2 * sign))
-    return _elementwise.multiply(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
+        return arithmetic.divide(matrix_norm(x, ord=2 * sign), matrix_norm(x, ord=-2 * sign))
+    return arithmetic.multiply(matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
 
 
 class LstsqResult(NamedTuple):
@@ -364,8 +359,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
         )
     rank = matrix_rank(a, rtol=rcond)
     y = matmul(pinv(a, rtol=rcond), b)
-    left = _elementwise.abs(_elementwise.subtract(b, matmul(a, y)))
-    residuals = _reduction.sum(_elementwise.square(left), axis=0, keepdims=len(b.shape) == 1)
+    left = complex.abs(arithmetic.subtract(b, matmul(a, y)))
+    residuals = _reduction.sum(arithmetic.square(left), axis=0, keepdims=len(b.shape) == 1)
     if a.shape[0] <= a.shape[1] or (type(rank.array) is not _Batched and rank.item() < a.shape[1]):
         residuals = _indexing.index(residuals, key=slice(0, 0))
     return LstsqResult(y, residuals, rank, svdvals(a))

@@ -13,8 +13,8 @@ from .core.device import Device
 from .core.dispatch import box
 from .core.levels import Layer, draws
 from .creation import _shape
-from .ops.joining import stack
-from .ops.shape import reshape
+from .ops.shape.joining import stack
+from .ops.shape.layout import reshape
 from .tensor import Tensor
 
 __all__ = [

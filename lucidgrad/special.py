@@ -10,16 +10,17 @@ from typing import Any
 from lucidgrad.refusals import guard as _guard
 
 from .creation import full_like as _full_like
-from .ops import fused as _fused, reduction as _reduction
-from .ops.bessel import i0, i0e, i1, i1e
-from .ops.elementwise import where as _where
-from .ops.error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
-from .ops.gamma import beta, betaln, digamma, gamma, gammaln, multigammaln, polygamma, psi, zeta
-from .ops.incomplete import betainc, betaincc, gammainc, gammaincc
-from .ops.parts import hypot as _hypot
-from .ops.polynomials import polynomial as _polynomial
-from .ops.special import entr, expit, exprel, kl_div, log_expit, logit, rel_entr, xlog1py
-from .ops.transcendental import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, sin as _sin, sinc, xlogy
+from .ops import reduction as _reduction, softmax as _fused
+from .ops.elementwise.choice import where as _where
+from .ops.elementwise.complex import hypot as _hypot
+from .ops.elementwise.exponential import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, xlogy
+from .ops.elementwise.trigonometric import sin as _sin, sinc
+from .ops.special.bessel import i0, i0e, i1, i1e
+from .ops.special.entropy import entr, expit, exprel, kl_div, log_expit, logit, rel_entr, xlog1py
+from .ops.special.error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .ops.special.gamma import beta, betaln, digamma, gamma, gammaln, multigammaln, polygamma, psi, zeta
+from .ops.special.incomplete import betainc, betaincc, gammainc, gammaincc
+from .ops.special.polynomials import polynomial as _polynomial
 
 __all__ = [
     "beta", "betainc", "betaincc", "betaln", "boxcox", "boxcox1p", "cosm1", "digamma", "entr", "erf", "erfc",

@@ -18,7 +18,7 @@ import lucidgrad.fft
 import lucidgrad.linalg
 import lucidgrad.special  # noqa: F401  its primitives are loaded on demand
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive
-from lucidgrad.ops import attention, ctc, linear, losses, normalisation, pooling, recurrence, thinning  # noqa: F401
+from lucidgrad.ops.linalg import linear  # noqa: F401
 
 
 @dataclass(frozen=True, eq=False)

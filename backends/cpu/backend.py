@@ -14,7 +14,7 @@ from lucidgrad.core.dispatch import bound, complexes, floats, halves, numbers
 from lucidgrad.core.primitive import Primitive, Recipe
 
 from . import kernels, sampling
-from .kernels_elementwise import native
+from .kernels.elementwise import native
 
 _NAMES = (
     """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128""".split()

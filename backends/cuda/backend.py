@@ -17,7 +17,7 @@ from lucidgrad.core.primitive import Primitive, registry
 
 from . import faults, generated, kernels, memory, sampling, streams
 from .driver import index_of, too_old
-from .kernels_indexing import has_positions, put
+from .kernels.indexing import has_positions, put
 from .library import COMPLEX, LIBRARY, computed_with, signed
 
 _HERE = nullcontext()

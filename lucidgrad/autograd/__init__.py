@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from . import forward_ad, function, functional
     from .budget import memory_budget
     from .checks import GradcheckError, gradcheck, gradgradcheck
-    from .explanation import explain
+    from .explanation.answer import explain
+    from .explanation.provenance import explaining
     from .function import Function
-    from .provenance import explaining
 
 #: What programs that train seldom need: loaded when first asked for.
 _LATER = {
@@ -30,8 +30,8 @@ _LATER = {
     "GradcheckError": ".checks",
     "anomaly": ".anomaly",
     "detect_anomaly": ".anomaly",
-    "explain": ".explanation",
-    "explaining": ".provenance",
+    "explain": ".explanation.answer",
+    "explaining": ".explanation.provenance",
     "forward_ad": ".forward_ad",
     "function": ".function",
     "functional": ".functional",

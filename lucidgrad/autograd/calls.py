@@ -18,8 +18,8 @@ from lucidgrad.func import trees
 from lucidgrad.tensor import Tensor
 
 from .context import FunctionCtx
+from .explanation.untraced import Followed, hidden_values, is_zero, without_history
 from .mapping import mapped, newest_map
-from .untraced import Followed, hidden_values, is_zero, without_history
 
 
 class Call:

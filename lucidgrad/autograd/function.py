@@ -18,8 +18,8 @@ from lucidgrad.tensor import Tensor
 
 from .calls import Call
 from .context import FunctionCtx
+from .explanation.untraced import without_history
 from .mapping import mapped, newest_map
-from .untraced import without_history
 
 __all__ = ["Function", "FunctionCtx", "custom_vjp", "once_differentiable"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from lucidgrad.core.dispatch import complexes, floats, node_of
 from lucidgrad.creation import eye, zeros, zeros_like
-from lucidgrad.ops.joining import concat
-from lucidgrad.ops.shape import moveaxis, reshape
+from lucidgrad.ops.shape.joining import concat
+from lucidgrad.ops.shape.layout import moveaxis, reshape
 from lucidgrad.random import recall, remember
 from lucidgrad.tensor import Tensor
 

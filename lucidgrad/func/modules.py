@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lucidgrad.ops.joining import stack
+from lucidgrad.ops.shape.joining import stack
 from lucidgrad.tensor import Tensor
 
 __all__ = ["functional_call", "stack_module_state"]

@@ -11,7 +11,7 @@ from lucidgrad.core.modes import Recording, recording, state
 from lucidgrad.core.plan import reach
 from lucidgrad.core.tape import Leaf
 from lucidgrad.creation import zeros_like
-from lucidgrad.ops.shape import reshape
+from lucidgrad.ops.shape.layout import reshape
 from lucidgrad.tensor import Tensor
 
 from . import trees

@@ -6,8 +6,8 @@ from typing import Any
 
 from lucidgrad.core.batching import enter_level, leave_level
 from lucidgrad.core.levels import Layer, Level, draws
-from lucidgrad.ops.joining import concat
-from lucidgrad.ops.shape import moveaxis
+from lucidgrad.ops.shape.joining import concat
+from lucidgrad.ops.shape.layout import moveaxis
 from lucidgrad.random import recall, remember
 from lucidgrad.tensor import Tensor
 

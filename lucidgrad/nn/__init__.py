@@ -4,15 +4,27 @@ from lucidgrad.nn import functional, init, utils
 from lucidgrad.nn.activation import (
     CELU,
     ELU,
+    GELU,
+    GLU,
     SELU,
+    Hardshrink,
     Hardsigmoid,
     Hardswish,
     Hardtanh,
     LeakyReLU,
+    LogSigmoid,
     Mish,
+    PReLU,
     ReLU,
     ReLU6,
+    RReLU,
+    Sigmoid,
     SiLU,
+    Softplus,
+    Softshrink,
+    Softsign,
+    Tanh,
+    Tanhshrink,
     Threshold,
 )
 from lucidgrad.nn.attention import MultiheadAttention
@@ -108,6 +120,7 @@ from lucidgrad.nn.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from lucidgrad.nn.probabilities import LogSoftmax, Softmax, Softmax2d, Softmin
 from lucidgrad.nn.recurrence import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from lucidgrad.nn.resampling import (
     ChannelShuffle,
@@ -116,24 +129,6 @@ from lucidgrad.nn.resampling import (
     Upsample,
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
-)
-from lucidgrad.nn.smooth_activation import (
-    GELU,
-    GLU,
-    Hardshrink,
-    LogSigmoid,
-    LogSoftmax,
-    PReLU,
-    RReLU,
-    Sigmoid,
-    Softmax,
-    Softmax2d,
-    Softmin,
-    Softplus,
-    Softshrink,
-    Softsign,
-    Tanh,
-    Tanhshrink,
 )
 from lucidgrad.nn.transformer import (
     Transformer,

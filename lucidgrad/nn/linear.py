@@ -8,7 +8,7 @@ from lucidgrad.nn import init
 from lucidgrad.nn.functional.linear import bilinear, linear
 from lucidgrad.nn.module import Module
 from lucidgrad.nn.parameter import Parameter
-from lucidgrad.ops.linear import affine
+from lucidgrad.ops.linalg.linear import affine
 
 __all__ = ["Bilinear", "Identity", "Linear"]
 

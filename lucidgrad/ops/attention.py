@@ -9,9 +9,9 @@ from typing import Any
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import MATRIX, joint, primitive
 
-from .forward import through_program as forward_through_program
+from .jvp_rules import through_program as forward_through_program
+from .numbers import INF
 from .recurrence import pull_through_program
-from .scan import INF
 
 
 def _scores(xp: Any, q: Any, k: Any, m: Any, scale: float, causal: bool) -> Any:

@@ -103,3 +103,8 @@ def on_matrices(name: str) -> Any:
 def beside(x: Any) -> dict[str, Any]:
     """The keyword that makes a new array on the device of another, in programs: there arrays are raw."""
     return {"device": x.device} if hasattr(x, "device") else {}
+
+
+def part(xp: Any, x: Any, axis: int, start: int | None, stop: int | None = None) -> Any:
+    """A slice along one axis."""
+    return xp.index(x, key=(*(slice(None),) * axis, slice(start, stop)))

@@ -6,9 +6,9 @@ from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
 
 from .axes import product
-from .scan import inexact, is_complex, is_inexact
+from .indexing.taking import take_put
+from .numbers import inexact, is_complex, is_inexact
 from .sets import unique_all
-from .taking import take_put
 
 
 def _flat(x: Any) -> Any:

@@ -11,7 +11,7 @@ from lucidgrad.core.batching import spread
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
 
-from .scan import INF
+from .numbers import INF
 
 
 def _sum(xp: Any, a: Any, b: Any, c: Any) -> Any:

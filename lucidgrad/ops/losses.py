@@ -7,8 +7,8 @@ from lucidgrad.core.batching import spread, through_program
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of, product
-from .forward import hessian, of_pull, total
-from .scan import inexact
+from .jvp_rules import hessian, of_pull, total
+from .numbers import inexact
 
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

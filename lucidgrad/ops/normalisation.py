@@ -9,9 +9,9 @@ from typing import Any
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import REDUCTION, joint, primitive
 
-from .forward import hessian, of_pull, total
+from .jvp_rules import hessian, of_pull, total
+from .numbers import inexact
 from .reduction import batch_axes, batch_pull, count
-from .scan import inexact
 
 
 # -- standardise ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 from lucidgrad.extents import Sizes, out_sizes
 
 from .axes import beside, product
-from .scan import INF
+from .numbers import INF
 from .windows import positions, split
 
 

@@ -7,12 +7,11 @@ from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.batching import Batched
 from lucidgrad.core.engine import tape_namespace as ops
 
-from .axes import axis_of, product
+from .axes import axis_of, part, product
+from .conventions import ValuesAndIndices, pick, torch_spelled
+from .numbers import NAN, inexact, is_complex
 from .reduction import mean, reduced
-from .scan import ValuesAndIndices, inexact, is_complex, part, pick, torch_spelled
 from .sorting import argsort
-
-NAN = float("nan")
 
 
 # -- axes as one ---------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import MATRIX, joint, primitive, registry
 from lucidgrad.core.tape import Leaf
 
-from .elementwise import positive
-from .forward import through_program as forward_through_program
+from .elementwise.arithmetic import positive
+from .jvp_rules import through_program as forward_through_program
 
 
 def pull_through_program(name: str, g: tuple[Any, ...], xs: Sequence[Any], **keywords: Any) -> tuple[Any, ...]:

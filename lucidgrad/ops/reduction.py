@@ -12,9 +12,9 @@ from lucidgrad.core.batching import shift_axis, shifted, spread as of_one_batch
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 
-from .axes import axes_of, inverse, product
-from .forward import by_gradient, linear, of_pull
-from .scan import INF, inexact, is_complex as is_complex, part
+from .axes import axes_of, inverse, part, product
+from .jvp_rules import bilinear, by_gradient, linear, of_pull, total
+from .numbers import INF, inexact, is_complex
 
 
 # -- axes and dtypes as Python data --------------------------------------------------------------
@@ -426,3 +426,79 @@ def count_nonzero(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = Fals
     [1, 2]
     """
     return xp.count_nonzero(x, axis=axis, keepdims=keepdims)
+
+
+# -- what pulls back through the reductions above: `h` is the cotangent that is pulled back -----------
+def _logsumexp_pull_h(xp: Any, g: Any, s: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
+    part = xp.logsumexp_pull(xp.ones_like(s), s, x, axis=axis, keepdims=keepdims)
+    return xp.sum(g * part, axis=axis, keepdims=keepdims)
+
+
+def _logsumexp_pull_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, keepdims: bool) -> Any:
+    (_, s, x), (th, t_s, t_x) = xs, ts
+    first = None if th is None else xp.logsumexp_pull(th, s, x, axis=axis, keepdims=keepdims)
+    moved = total(t_x, None if t_s is None else -kept(xp, t_s, x, axis, keepdims))
+    return first if moved is None else total(first, y * moved)
+
+
+@primitive(
+    REDUCTION,
+    vjp=(
+        _logsumexp_pull_h,
+        lambda xp, g, y, *, axis, keepdims: -xp.sum(g * y, axis=axis, keepdims=keepdims),
+        lambda xp, g, y: g * y,
+    ),
+    jvp=_logsumexp_pull_jvp,
+    batch=batch_pull,
+)
+def logsumexp_pull(xp: Any, h: Any, s: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The cotangent of x for a cotangent h of ``s = logsumexp(x)``: a softmax, so never above h."""
+    h, s = (kept(xp, r, x, axis, keepdims) for r in (h, s))
+    return h * xp.exp(x - xp.where(s == -INF, 0, s))
+
+
+def _var_pull_h(xp: Any, g: Any, x: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    d = _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))
+    return xp.sum(g * d, axis=axis, keepdims=keepdims) * 2 / _freedom(x.shape, axis, correction)
+
+
+def _var_pull_x(xp: Any, g: Any, h: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    return xp.var_pull(h, g, axis=axis, correction=correction, keepdims=keepdims)
+
+
+@primitive(REDUCTION, vjp=(_var_pull_h, _var_pull_x), jvp=bilinear("var_pull"), batch=batch_pull)
+def var_pull(xp: Any, h: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """The cotangent of x for a cotangent h of ``var(x)``."""
+    h = kept(xp, h, x, axis, keepdims) * 2 / _freedom(x.shape, axis, correction)
+    return h * _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))
+
+
+def _std_pull_h(xp: Any, g: Any, s: Any, x: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    return _over(xp, _var_pull_h(xp, g, x, axis=axis, correction=correction, keepdims=keepdims), s) / 2
+
+
+def _std_pull_s(xp: Any, g: Any, h: Any, s: Any, x: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    d = _var_pull_h(xp, g, x, axis=axis, correction=correction, keepdims=keepdims)
+    return -_over(xp, _over(xp, h, s) * d, s) / 2
+
+
+def _std_pull_x(xp: Any, g: Any, h: Any, s: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    return xp.std_pull(h, s, g, axis=axis, correction=correction, keepdims=keepdims)
+
+
+def _std_pull_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, correction: float, keepdims: bool) -> Any:
+    (h, s, x), (th, t_s, t_x) = xs, ts
+    over: dict[str, Any] = {"axis": axis, "correction": correction, "keepdims": keepdims}
+    first = None if th is None else xp.std_pull(th, s, x, **over)
+    second = None if t_x is None else xp.std_pull(h, s, t_x, **over)
+    third = None if t_s is None else -y * kept(xp, _over(xp, t_s, s), x, axis, keepdims)
+    return total(first, second, third)
+
+
+@primitive(REDUCTION, vjp=(_std_pull_h, _std_pull_s, _std_pull_x), jvp=_std_pull_jvp, batch=batch_pull)
+def std_pull(
+    xp: Any, h: Any, s: Any, x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False
+) -> Any:
+    """The cotangent of x for a cotangent h of ``s = std(x)``; 0 where s is 0."""
+    h = _over(xp, *(kept(xp, r, x, axis, keepdims) for r in (h, s)))
+    return h / _freedom(x.shape, axis, correction) * _conj(xp, x - xp.mean(x, axis=axis, keepdims=True))

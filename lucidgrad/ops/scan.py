@@ -4,59 +4,18 @@
 nothing, and so makes the rules of products right where elements are zero.
 """
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any
 
 from lucidgrad.core.batching import spread
-from lucidgrad.core.dispatch import SPELLINGS, complexes, floats
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, joint, primitive
 
-from .axes import axis_of
-from .movement import apart
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-INF = float("inf")
-
-
-class ValuesAndIndices(NamedTuple):
-    """Values that were picked along an axis, and where they stood."""
-
-    values: Any
-    indices: Any
-
-
-def torch_spelled(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function made of others take ``dim`` and ``keepdim``, as primitives do."""
-
-    @functools.wraps(function)
-    def spelled(*args: Any, **keywords: Any) -> R:
-        for ours, torch in SPELLINGS.items():
-            if torch in keywords:
-                keywords[ours] = keywords.pop(torch)
-        return function(*args, **keywords)
-
-    return spelled
-
-
-# -- dtypes, axes and parts ----------------------------------------------------------------------
-def is_complex(dtype: Any) -> bool:
-    """Whether a dtype of any back end is complex."""
-    return dtype in complexes
-
-
-def is_inexact(dtype: Any) -> bool:
-    """Whether a dtype is real or complex, and not of integers."""
-    return dtype in floats
-
-
-def inexact(x: Any) -> Any:
-    """Integers as floats, before differences or squares of them can overflow."""
-    return x if is_inexact(x.dtype) else x * 1.0
+from .axes import axis_of, part
+from .conventions import ValuesAndIndices, pick, torch_spelled
+from .elementwise.copies import apart
+from .numbers import INF, inexact
 
 
 def _axis(name: str, axis: Any, rank: int) -> int:
@@ -64,11 +23,6 @@ def _axis(name: str, axis: Any, rank: int) -> int:
     if axis is None and rank > 1:
         raise ValueError(f"{name}: given no axis and an array of dimension {rank}, expected an axis")
     return axis_of(name, 0 if axis is None else axis, max(rank, 1))
-
-
-def part(xp: Any, x: Any, axis: int, start: int | None, stop: int | None = None) -> Any:
-    """A slice along one axis."""
-    return xp.index(x, key=(*(slice(None),) * axis, slice(start, stop)))
 
 
 def _shifted(xp: Any, x: Any, axis: int, ahead: bool, fill: int = 0) -> Any:
@@ -310,13 +264,6 @@ def cumulative_argmin(xp: Any, x: Any, /, *, axis: int) -> Any:
     [0, 1, 1, 3]
     """
     return _last_of(xp, x, axis, xp.minimum)
-
-
-def pick(x: Any, i: Any, axis: int) -> ValuesAndIndices:
-    """The values at positions along an axis, and the positions."""
-    if x.ndim:
-        return ValuesAndIndices(ops.take_along_axis(x, i, axis=axis), i)
-    return ValuesAndIndices(ops.reshape(x, shape=()), i)
 
 
 @torch_spelled

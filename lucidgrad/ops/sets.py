@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
 
-from .shape import reshape
-from .taking import take
+from .indexing.taking import take
+from .shape.layout import reshape
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 

@@ -8,10 +8,9 @@ from lucidgrad.core.batching import shift_axis
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
 
-from .axes import axis_of
-from .parts import dressed
-from .scan import ValuesAndIndices, part, pick, torch_spelled
-from .taking import take
+from .axes import axis_of, part
+from .conventions import ValuesAndIndices, dressed, pick, torch_spelled
+from .indexing.taking import take
 
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

@@ -8,22 +8,11 @@ from lucidgrad.core.precision import rounded_once
 
 from . import reduction
 from .axes import axes_of, product
-from .quantiles import (
-    kthvalue as kthvalue,
-    median as median,
-    mode as mode,
-    nanmedian as nanmedian,
-    nanpercentile as nanpercentile,
-    nanquantile as nanquantile,
-    percentile as percentile,
-    quantile as quantile,
-)
+from .conventions import torch_spelled
+from .numbers import INF, NAN, inexact, is_complex
 from .reduction import count
-from .scan import cumulative_prod, cumulative_sum, inexact, is_complex, torch_spelled
-from .shape import atleast_2d
-
-INF = float("inf")
-NAN = float("nan")
+from .scan import cumulative_prod, cumulative_sum
+from .shape.layout import atleast_2d
 
 
 # -- averages ------------------------------------------------------------------------------------

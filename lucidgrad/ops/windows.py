@@ -13,7 +13,7 @@ from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 from lucidgrad.extents import Sizes, check_channels, out_sizes
 
 from .axes import beside, product
-from .forward import bilinear
+from .jvp_rules import bilinear
 
 
 # -- places of windows ----------------------------------------------------------------------------

@@ -9,7 +9,8 @@ import inspect
 import pytest
 
 import lucidgrad as lg
-from lucidgrad.autograd import explain, explaining, provenance
+from lucidgrad.autograd import explain, explaining
+from lucidgrad.autograd.explanation import provenance
 
 DEFECTS = {}
 CONTROLS = []
@@ -413,7 +414,7 @@ MORE = {
 
 
 def test_operations_that_are_named_exist():
-    from lucidgrad.autograd import causes
+    from lucidgrad.autograd.explanation import causes
 
     lg.nn, lg.linalg, lg.special
     assert {*causes._ZERO, *causes._SLOPES, *causes._DIVIDES, *causes._SPECTRAL} <= set(causes.registry)

@@ -15,12 +15,12 @@ import numpy as np
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from lucidgrad.backends.cpu import kernels_fused, kernels_reduction, kernels_shape, kernels_windows
+from lucidgrad.backends.cpu import kernels
 from lucidgrad.backends.cpu.compiled import building, library, pools, puts, rows, threads, windows
 
 KERNELS: dict[str, Callable[..., Any]] = {
     name: function
-    for module in (kernels_fused, kernels_reduction, kernels_shape, kernels_windows)
+    for module in (kernels.rows, kernels.reduction, kernels.shape, kernels.windows)
     for name, function in module.TABLE.items()
 }
 MODULES = {"rows": rows, "pools": pools, "puts": puts, "windows": windows}

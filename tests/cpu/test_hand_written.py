@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
-from lucidgrad.backends.cpu import kernels_steps
 from lucidgrad.backends.cpu.compiled import library, rows, steps, threads, windows
+from lucidgrad.backends.cpu.kernels import steps as kernels_steps
 from lucidgrad.ops.losses import cross_entropy_rows
 from lucidgrad.ops.steps import adam_step, sgd_step
 

@@ -6,10 +6,10 @@ import pytest
 
 import lucidgrad as lg
 from lucidgrad.backends import cudasim
-from lucidgrad.backends.cuda import kernels_matmul
-from lucidgrad.backends.cuda.kernels_indexing import take, take_along_axis
-from lucidgrad.backends.cuda.kernels_matmul import matmul
-from lucidgrad.backends.cuda.kernels_rows import extreme_pull
+from lucidgrad.backends.cuda.kernels import matmul as kernels_matmul
+from lucidgrad.backends.cuda.kernels.indexing import take, take_along_axis
+from lucidgrad.backends.cuda.kernels.matmul import matmul
+from lucidgrad.backends.cuda.kernels.rows import extreme_pull
 
 lg.zeros(1, device="cuda")  # loads the back end
 counted = pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")

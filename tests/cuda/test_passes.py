@@ -256,13 +256,13 @@ def test_a_table_of_addresses_ends_with_its_stream():
     """A stream's number is given to a new one, which knows nothing of the work that wrote the table."""
     import cupy
 
-    from lucidgrad.backends.cuda import kernels_matmul
+    from lucidgrad.backends.cuda.kernels import matmul
 
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=(2, 3, 4, 4)) for _ in range(2))
     x, y = (leaf_of(v).detach() for v in (a.transpose(1, 0, 2, 3), b))
     x = lg.permute_dims(x, (1, 0, 2, 3))
-    kernels_matmul._TABLES.clear()
+    matmul._TABLES.clear()
     numbers, made = [], []
     for _ in range(8):
         stream = cupy.cuda.Stream(non_blocking=True)
@@ -271,9 +271,9 @@ def test_a_table_of_addresses_ends_with_its_stream():
             made.append(lg.matmul(x, y))
         del stream
         gc.collect()
-    assert kernels_matmul._TABLES
-    assert len({key[0] for key in kernels_matmul._TABLES}) == len(set(numbers)) == 8
-    kernels_matmul._TABLES.clear()
+    assert matmul._TABLES
+    assert len({key[0] for key in matmul._TABLES}) == len(set(numbers)) == 8
+    matmul._TABLES.clear()
 
 
 # -- random numbers ------------------------------------------------------------------------------

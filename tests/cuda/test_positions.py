@@ -138,7 +138,7 @@ def test_a_position_outside_is_said_where_the_host_waits_and_costs_nothing(name,
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "bool", "complex64"])
 def test_gradients_and_sums_leave_out_what_is_outside(dtype):
-    from lucidgrad.ops.taking import put_along_axis_add, take_put
+    from lucidgrad.ops.indexing.taking import put_along_axis_add, take_put
 
     g, bad = lg.asarray([1, 1, 1], dtype=dtype, device="cuda"), lg.asarray([0, -4, 1], device="cuda")
     for put in (take_put, put_along_axis_add):

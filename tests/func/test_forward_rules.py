@@ -17,7 +17,7 @@ from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, registry
 from lucidgrad.core.tape import Node
 from lucidgrad.ops import losses, normalisation, pooling, windows
-from lucidgrad.ops.forward import through_program
+from lucidgrad.ops.jvp_rules import through_program
 
 SIZE = 64
 STEPS = {"stride": (1,), "padding": (1,), "dilation": (1,)}

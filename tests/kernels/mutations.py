@@ -186,7 +186,7 @@ def all_faults() -> list[tuple[str, str, str, str]]:
 @contextlib.contextmanager
 def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     """A kernel's sources with a fault, for the time of a block."""
-    sources = importlib.import_module(f"lucidgrad.backends.cuda.kernels_{module}").SOURCES
+    sources = importlib.import_module(f"lucidgrad.backends.cuda.kernels.{module}").SOURCES
     before = {key: text for key, text in sources.items() if key.rpartition("_")[0] == kernel}
     assert before, f"there is no kernel {kernel}"
     for key, text in before.items():

@@ -33,18 +33,18 @@ FAULTS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "log1p": ("library", "COMPLEX.log1p", [("isinf(re) ||", "isinf(im) ||"), ("fabs(re)", "-fabs(re)")]),
     "tanh": ("library", "COMPLEX.tanh", [("re == 0", "re != 0"), ("T(re, im - im)", "T(im - im, re)")]),
     "take_along": (
-        "kernels_indexing",
+        "kernels.indexing",
         "_TAKE_ALONG",
         [("* size + k", "* number + k"), ("% inner", "/ inner"), ("+ k)", "- k)")],
     ),
     "last_put": (
-        "kernels_indexing",
+        "kernels.indexing",
         "_LAST_PUT",
         [("atomicMax", "atomicMin"), ("inner + i % inner]", "inner + i % number]"), ("/ inner % number", "% number")],
     ),
-    "add_at": ("kernels_puts", "_ADD", [("* size + k", "* number + k"), ("(unsigned int)g", "1U"), ("== 8", "== 4")]),
+    "add_at": ("kernels.puts", "_ADD", [("* size + k", "* number + k"), ("(unsigned int)g", "1U"), ("== 8", "== 4")]),
     "addresses": (
-        "kernels_matmul",
+        "kernels.matmul",
         "_ADDRESSES",
         [("a * far2 +", "a * far2 -"), ("b * near1", "a * near1"), ("2 * count", "1 * count")],
     ),
@@ -164,31 +164,31 @@ def _complex(name: str) -> None:
 
 
 def _take_along(_: str) -> None:
-    from lucidgrad.backends.cuda import kernels_indexing
+    from lucidgrad.backends.cuda.kernels import indexing
 
     x = np.arange(60.0).reshape(3, 5, 4)
     for axis in (0, 1, 2):
         for number in (3, 4, 5, 7):
             shape = (*x.shape[:axis], number, *x.shape[axis + 1 :])
             i = np.random.default_rng(axis).integers(-x.shape[axis], x.shape[axis], shape)
-            found = kernels_indexing.take_along_axis(cupy.asarray(x), cupy.asarray(i), axis=axis)
+            found = indexing.take_along_axis(cupy.asarray(x), cupy.asarray(i), axis=axis)
             np.testing.assert_array_equal(found.get(), np.take_along_axis(x, i, axis=axis))
 
 
 def _last_put(_: str) -> None:
-    from lucidgrad.backends.cuda import kernels_indexing
+    from lucidgrad.backends.cuda.kernels import indexing
 
     for axis in (0, 1, 2):
         i = np.random.default_rng(axis).integers(-6, 6, (3, 5, 4))
         expected = np.full((*i.shape[:axis], 6, *i.shape[axis + 1 :]), -1)
         for at in np.ndindex(i.shape):
             expected[(*at[:axis], i[at], *at[axis + 1 :])] = at[axis]  # in order: the last one stays
-        found = kernels_indexing.last_put(cupy.asarray(i), axis=axis, size=6)
+        found = indexing.last_put(cupy.asarray(i), axis=axis, size=6)
         np.testing.assert_array_equal(found.get(), expected)
 
 
 def _add_at(_: str) -> None:
-    from lucidgrad.backends.cuda import kernels_puts
+    from lucidgrad.backends.cuda.kernels import puts
 
     for dtype in ("int32", "int64", "uint32", "int8"):
         for axis in (0, 1, 2):
@@ -198,21 +198,21 @@ def _add_at(_: str) -> None:
             for at in np.ndindex(i.shape):
                 with np.errstate(over="ignore"):
                     expected[(*at[:axis], i[at], *at[axis + 1 :])] += g[at]
-            found = kernels_puts.TABLE["put_along_axis_add"](cupy.asarray(g), cupy.asarray(i), axis=axis, size=6)
+            found = puts.TABLE["put_along_axis_add"](cupy.asarray(g), cupy.asarray(i), axis=axis, size=6)
             np.testing.assert_array_equal(found.get(), expected)
 
 
 def _addresses(_: str) -> None:
-    from lucidgrad.backends.cuda import kernels_matmul
+    from lucidgrad.backends.cuda.kernels import matmul
 
-    kernels_matmul._TABLES.clear()
+    matmul._TABLES.clear()
     made_of = (1000, 2000, 3000, 4, 7, 11, 13, 170, 190, 230, 12)  # places, inner, far steps, near steps, count
     place, inner, far, near, count = made_of[:3], made_of[3], made_of[4:7], made_of[7:10], made_of[10]
     expected = [
         p + e // inner * f + e % inner * n for p, f, n in zip(place, far, near, strict=True) for e in range(count)
     ]
-    found = kernels_matmul._table(made_of).get().tolist()
-    kernels_matmul._TABLES.clear()
+    found = matmul._table(made_of).get().tolist()
+    matmul._TABLES.clear()
     assert found == expected
 
 

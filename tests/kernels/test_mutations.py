@@ -17,7 +17,7 @@ FIRST = [(module, kernel, *pairs[0]) for module, made in mutations.FAULTS.items(
 
 def test_every_kernel_has_faults():
     for module, faults in mutations.FAULTS.items():
-        sources = importlib.import_module(f"lucidgrad.backends.cuda.kernels_{module}").SOURCES
+        sources = importlib.import_module(f"lucidgrad.backends.cuda.kernels.{module}").SOURCES
         assert set(faults) == {key.rpartition("_")[0] for key in sources}
         assert sources.items() <= kernels.SOURCES.items()
 

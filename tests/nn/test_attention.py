@@ -119,7 +119,7 @@ def test_long_sequences_in_parts():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["none", "causal", "flags", "blind", "numbers"])
 def test_weights_in_c_are_those_in_numpy(monkeypatch, kind, dtype):
-    from lucidgrad.backends.cpu import kernels_attention as kernels
+    from lucidgrad.backends.cpu.kernels import attention as kernels
 
     flags = draw(3, 1, 40, 30) > -1
     flags[:, :, 3] &= kind != "blind"

@@ -164,7 +164,7 @@ def test_parameters_begin_uniformly():
 @pytest.mark.parametrize("name", ["LSTM", "GRU"])
 def test_steps_in_c_are_those_in_numpy(monkeypatch, name, dtype):
     """Also of inputs that lie backwards or with gaps in memory, and of cotangents of the cell states."""
-    from lucidgrad.backends.cpu import kernels_recurrence as kernels
+    from lucidgrad.backends.cpu.kernels import recurrence as kernels
 
     found = []
     for compiled in (True, False):

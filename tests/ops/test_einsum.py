@@ -12,7 +12,7 @@ import lucidgrad as lg
 from lucidgrad.core.batching import Batched, run
 from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
-from lucidgrad.ops import einsum as formulas
+from lucidgrad.ops.linalg import einsum as formulas
 
 # -- einsum --------------------------------------------------------------------------------------
 FORMULAS = [

@@ -12,7 +12,7 @@ import lucidgrad as lg
 from lucidgrad.core import batching, device
 from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
-from lucidgrad.ops import indexing
+from lucidgrad.ops.indexing import selection, taking
 
 CPU = device.backend_named("cpu")
 STRICT = device.backend_named("strict")  # loads it
@@ -227,7 +227,7 @@ def test_keys_may_be_batched(where, shape, key):
     x = lg.core.dispatch.box(batching.Batched(xs, level) if where != "key" else xs).requires_grad_()
     if where == "x":
         traced = full
-    y = indexing.getitem(x, traced)
+    y = selection.getitem(x, traced)
     rows = [(xs[k] if where != "key" else xs)[key(one(k))] for k in range(size)]
     np.testing.assert_array_equal(y.array.value, np.stack(rows))
     (g,) = lg.autograd.grad(y, x, lg.core.dispatch.box(batching.Batched(np.ones((size, *y.shape)), level)))
@@ -239,7 +239,7 @@ def test_keys_may_be_batched(where, shape, key):
 def test_a_batched_mask_is_refused():
     mask = batching.Batched(np.ones((2, 3), bool), Level("vmap"))
     with pytest.raises(ValueError, match="mask under vmap"):
-        indexing.getitem(lg.ones(3), mask)
+        selection.getitem(lg.ones(3), mask)
 
 
 def test_a_single_element_is_a_view():
@@ -367,7 +367,7 @@ def test_infinities_stay_where_they_are():
         (lambda: lg.take(lg.ones((2, 2)), lg.asarray([0])), ValueError, "take: .*no axis"),
         (lambda: lg.take(lg.ones(2), lg.asarray([0]), axis=1), IndexError, "take: axis 1"),
         (lambda: lg.take(lg.ones(2), lg.asarray([2]), axis=0), IndexError, "take: "),
-        (lambda: indexing.take_put(lg.ones(1), lg.asarray([2]), axis=0, size=2), IndexError, "take_put: index 2"),
+        (lambda: taking.take_put(lg.ones(1), lg.asarray([2]), axis=0, size=2), IndexError, "take_put: index 2"),
         (lambda: lg.take_along_axis(lg.ones((2, 2)), lg.asarray([0])), ValueError, "take_along_axis: given dim"),
         (lambda: lg.take_along_axis(lg.ones(2), lg.asarray([0.0])), IndexError, "take_along_axis: .*float"),
         (lambda: lg.take_along_axis(lg.ones(2), lg.asarray([3])), IndexError, "take_along_axis: "),

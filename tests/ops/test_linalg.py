@@ -13,7 +13,7 @@ from lucidgrad.core import device
 from lucidgrad.core.batching import Batched, run
 from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
-from lucidgrad.ops import linalg as products
+from lucidgrad.ops.linalg import products
 
 # -- matmul --------------------------------------------------------------------------------------
 MATMUL = [

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
-from lucidgrad.backends.cpu import kernels_elementwise
+from lucidgrad.backends.cpu.kernels import elementwise
 from lucidgrad.core.primitive import registry
-from lucidgrad.ops.incomplete import gammainc, gammaincc
+from lucidgrad.ops.special.incomplete import gammainc, gammaincc
 
 #: By formula: x, values, derivatives.
 GELU = {
@@ -50,12 +50,12 @@ def test_gelu_at_the_ends(approximate):
 def test_erfc_of_arrays_in_single_precision():
     """The kernel for NumPy, with the program in double precision as its reference."""
     x = np.concatenate([np.linspace(-5, 10, 20_001), [1e-30, -1e-30, 0.0, 11.0, np.inf, -np.inf]]).astype("float32")
-    found = kernels_elementwise.erfc(x)
+    found = elementwise.erfc(x)
     expected = lg.erfc(lg.asarray(x.astype("float64"))).numpy()
     assert found.dtype == np.float32
     units = np.spacing(np.maximum(expected, np.finfo("float32").tiny).astype("float32"))
     assert np.max(np.abs(found - expected) / units) < 6
-    assert np.isnan(kernels_elementwise.erfc(np.full(200, np.nan, "float32"))).all()
+    assert np.isnan(elementwise.erfc(np.full(200, np.nan, "float32"))).all()
 
 
 #: Parameter, limit, upper function: all within reach of the smaller function's power series.

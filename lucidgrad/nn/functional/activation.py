@@ -4,7 +4,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
-from lucidgrad.ops.writing import update
+from lucidgrad.ops.conventions import update
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish",

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.ops.thinning import thin
+from lucidgrad.ops.elementwise.choice import thin
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import rounded_once
-from lucidgrad.ops.linear import affine, linear as linear_map
+from lucidgrad.ops.linalg.linear import affine, linear as linear_map
 
 __all__ = ["bilinear", "linear", "normalize"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.ops.movement import apart
+from lucidgrad.ops.elementwise.copies import apart
 from lucidgrad.tensor import Tensor
 
 __all__ = ["pad"]

@@ -9,7 +9,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.amp import rounded_once
 from lucidgrad.extents import check_shape
-from lucidgrad.ops.movement import apart
+from lucidgrad.ops.elementwise.copies import apart
 from lucidgrad.tensor import Tensor
 
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d

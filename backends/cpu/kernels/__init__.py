@@ -1,0 +1,35 @@
+"""NumPy functions for primitives whose names or keywords differ from NumPy's, or which NumPy lacks."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .arithmetic import TABLE as ARITHMETIC
+from .attention import TABLE as ATTENTION
+from .elementwise import COMPLEX, TABLE as ELEMENTWISE
+from .fft import TABLE as FFT
+from .halves import through_single
+from .linalg import TABLE as LINALG
+from .linear import TABLE as LINEAR
+from .recurrence import TABLE as RECURRENCE
+from .reduction import TABLE as REDUCTION
+from .rows import TABLE as FUSED
+from .sets import TABLE as SETS
+from .shape import TABLE as SHAPE
+from .special import TABLE as SPECIAL
+from .steps import TABLE as STEPS
+from .windows import TABLE as WINDOWS
+
+__all__ = ["COMPLEX", "TABLE"]
+
+#: Kernels by primitive name.
+TABLE: dict[str, Callable[..., Any]] = {
+    **(ARITHMETIC | ATTENTION | ELEMENTWISE | FFT | FUSED | LINALG | LINEAR | RECURRENCE | REDUCTION | SETS | SHAPE),
+    **(SPECIAL | STEPS | WINDOWS),
+}
+
+#: Those that add up in loops of NumPy's, or by a library that has no float16; others see to it themselves.
+_ADDING = """
+    avg_pool avg_pool_put convolution convolution_input convolution_weight fold_windows pair_einsum pool_put
+""".split()
+
+TABLE.update((name, through_single(TABLE[name])) for name in _ADDING)

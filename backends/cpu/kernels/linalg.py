@@ -1,0 +1,165 @@
+"""NumPy kernels for products and decompositions: BLAS on views where there can be one, LAPACK as NumPy calls it."""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lucidgrad.core.device import by_array
+from lucidgrad.core.primitive import registry
+
+from .halves import HALF
+
+_SMALL = 8192
+
+
+# -- matmul --------------------------------------------------------------------------------------
+def matmul(x1: Any, x2: Any) -> Any:
+    try:
+        if x1.ndim == 2 and x2.ndim == 2 and x1.size < _SMALL and x1.dtype is not HALF:
+            return x1.dot(x2)  # the same BLAS at a lower price per call, but it fills the result with zeros first
+        if x1.dtype is HALF is x2.dtype:  # for which NumPy has no quick loop
+            return np.asarray(matmul(x1.astype(np.float32), x2.astype(np.float32))).astype(HALF)
+        if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous and math.prod(x1.shape[:-2]) > 3:
+            rows = math.prod(x1.shape[:-1])  # one product of all; for less it does not pay
+            y = np.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
+            np.matmul(x1.reshape(rows, x1.shape[-1]), x2, out=y.reshape(rows, x2.shape[1]))
+            return y
+        return np.matmul(x1, x2)
+    except (ValueError, AttributeError):
+        first, second = (tuple(getattr(x, "shape", ())) for x in (x1, x2))
+        raise ValueError(_mismatch(first, second)) from None
+
+
+def _mismatch(first: tuple[int, ...], second: tuple[int, ...]) -> str:
+    given = f"matmul: given arrays of shape {first} and {second}, "
+    if not first or not second:
+        return given + "expected vectors or matrices; multiply by a number with *"
+    which, inner = ("last but one", second[-2]) if len(second) > 1 else ("only one", second[0])
+    if first[-1] != inner:
+        return given + f"expected x1's last axis ({first[-1]}) to be as long as x2's {which} ({inner})"
+    return given + f"expected batches {first[:-2]} and {second[:-2]} that broadcast"
+
+
+# -- pair_einsum ---------------------------------------------------------------------------------
+def pair_einsum(x1: Any, x2: Any, *, subscripts: str) -> Any:
+    return _contraction(subscripts, x1.size >= x2.size)(x1, x2)
+
+
+@lru_cache(maxsize=4096)
+def _contraction(subscripts: str, by_first: bool) -> Callable[[Any, Any], Any]:
+    """A function for a formula; by_first: summed axes go in the order of the first operand (the larger)."""
+    first, second, output = subscripts.replace("->", ",").split(",")
+    batch = "".join(c for c in output if c in first and c in second)
+    left = "".join(c for c in output if c not in second)
+    right = "".join(c for c in output if c not in first)
+    summed = "".join(c for c in (first if by_first else second) if c in first and c in second and c not in output)
+    if not summed:
+        return _multiplication(first, second, output)
+    if output == batch + left + right or output != batch + right + left:
+        product = _product(first, second, output, batch, left, summed, right)
+    else:  # the other way round, so that the result needs no turning
+        swapped = _product(second, first, output, batch, right, summed, left)
+        product = lambda x1, x2: swapped(x2, x1)
+    if batch and first[-1] in batch and second[-1] in batch and subscripts.isascii():
+        return _either(product, subscripts)
+    return product
+
+
+def _turn(term: str, wanted: str) -> Callable[[Any], Any]:
+    """A function that puts the axes of an array into the order of the wanted letters."""
+    if term == wanted:
+        return lambda x: x
+    axes = tuple(term.index(c) for c in wanted)
+    return lambda x: x.transpose(axes)
+
+
+def _multiplication(first: str, second: str, output: str) -> Callable[[Any, Any], Any]:
+    """Without sums: every axis of the output is in one operand or in both."""
+    turn1, turn2 = (_turn(term, "".join(c for c in output if c in term)) for term in (first, second))
+    key1, key2 = (tuple(slice(None) if c in term else None for c in output) for term in (first, second))
+    return lambda x1, x2: np.multiply(turn1(x1)[key1], turn2(x2)[key2])
+
+
+def _product(
+    first: str, second: str, output: str, batch: str, left: str, summed: str, right: str
+) -> Callable[[Any, Any], Any]:
+    """A product of matrices, whose rows, columns and sums may be several axes or none."""
+    turn1, turn2 = _turn(first, batch + left + summed), _turn(second, batch + summed + right)
+    turn = _turn(batch + left + right, output)
+    if len(left) == len(summed) == len(right) == 1:
+        return lambda x1, x2: turn(np.matmul(turn1(x1), turn2(x2)))
+    lead, rest = len(batch), len(batch + left)
+
+    def fold(x1: Any, x2: Any) -> Any:
+        x1, x2 = turn1(x1), turn2(x2)
+        many, rows, columns = x1.shape[:lead], x1.shape[lead:rest], x2.shape[x2.ndim - len(right) :]
+        n, inner, m = map(math.prod, (rows, x1.shape[rest:], columns))
+        y = np.empty((*many, *rows, *columns), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
+        np.matmul(x1.reshape(*many, n, inner), x2.reshape(*many, inner, m), out=y.reshape(*many, n, m))
+        return turn(y)  # BLAS wrote straight into it
+
+    return fold
+
+
+def _either(product: Callable[[Any, Any], Any], subscripts: str) -> Callable[[Any, Any], Any]:
+    """Many tiny matrices whose batch is the innermost axis: one loop over it beats a BLAS call for each."""
+
+    def choose(x1: Any, x2: Any) -> Any:
+        tiny = x1.size <= 64 * x1.shape[-1] and x2.size <= 64 * x2.shape[-1]
+        return np.einsum(subscripts, x1, x2) if tiny else product(x1, x2)
+
+    return choose
+
+
+# -- determinants --------------------------------------------------------------------------------
+def cofactor(x: Any) -> Any:
+    """``det(x) x⁻ᵀ`` where that is exact enough, else from singular values."""
+    try:
+        inverse = np.linalg.inv(x)
+        condition = np.linalg.norm(x, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))
+        if np.all(condition < np.finfo(inverse.dtype).eps ** -0.5):
+            return np.linalg.det(x)[..., None, None] * inverse.mT
+    except np.linalg.LinAlgError:
+        pass
+    return registry["cofactor"].program(by_array[np.ndarray].xp, x)
+
+
+# -- decompositions ------------------------------------------------------------------------------
+def _checked(name: str, function: Callable[..., Any], square: bool = True) -> Callable[..., Any]:
+    """NumPy's function, whose errors name it."""
+
+    def kernel(x: Any, /, *more: Any, **keywords: Any) -> Any:
+        shape = np.shape(x)
+        if len(shape) < 2 or (square and shape[-2] != shape[-1]):
+            wanted = "square matrices" if square else "matrices"
+            raise np.linalg.LinAlgError(
+                f"{name}: given an array of shape {shape}, expected {wanted} in the last two axes"
+            )
+        try:
+            return function(x, *more, **keywords)
+        except np.linalg.LinAlgError as error:
+            raise type(error)(f"{name}: {error}") from None
+
+    return kernel
+
+
+def eig(x: Any, /) -> Any:
+    """Complex in any case: NumPy gives real numbers where they happen to be."""
+    dtype = np.result_type(x.dtype, np.complex64)
+    return tuple(part.astype(dtype, copy=False) for part in np.linalg.eig(x))
+
+
+_SQUARE = ("inv", "solve", "det", "slogdet", "cholesky", "eigh", "eigvalsh")
+_ANY = ("svd", "svdvals", "qr")
+
+TABLE: dict[str, Callable[..., Any]] = {
+    **{name: _checked(name, getattr(np.linalg, name)) for name in _SQUARE},
+    **{name: _checked(name, getattr(np.linalg, name), square=False) for name in _ANY},
+    "eig": _checked("eig", eig),
+    "matmul": matmul,
+    "pair_einsum": pair_einsum,
+    "cofactor": cofactor,
+}

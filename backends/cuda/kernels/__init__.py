@@ -1,0 +1,24 @@
+"""Kernels by primitive name: CuPy's functions where one does what a primitive's program does in several."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .halves import TABLE as HALVES
+from .indexing import TABLE as INDEXING
+from .matmul import TABLE as PRODUCTS
+from .norms import SOURCES as NORM_SOURCES, TABLE as NORMS
+from .puts import SOURCES as PUT_SOURCES, TABLE as PUTS
+from .rows import SOURCES as ROW_SOURCES, TABLE as ROWS
+from .shape import TABLE as SHAPE
+from .steps import SOURCES as STEP_SOURCES, TABLE as STEPS
+from .windows import SOURCES as WINDOW_SOURCES, TABLE as WINDOWS
+
+__all__ = ["SOURCES", "TABLE"]
+
+#: Kernels by primitive name.
+TABLE: dict[str, Callable[..., Any]] = {
+    **SHAPE, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **ROWS, **STEPS, **WINDOWS
+}  # fmt: skip
+
+#: The CUDA C sources of hand-written kernels, by name and dtype.
+SOURCES: dict[str, str] = {**NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **STEP_SOURCES, **WINDOW_SOURCES}

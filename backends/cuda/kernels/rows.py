@@ -1,0 +1,234 @@
+"""Hand-written kernels along rows: softmax and its kin, variance, extremes, cross-entropy; each is one launch."""
+
+from typing import Any
+
+import cupy
+
+from lucidgrad.backends.cuda.compiling import Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.faults import note
+
+BODIES = {
+    "softmax": r"""
+extern "C" __global__ void softmax(const T *x, T *y, bool logarithmic, LAYOUT) {
+    ROW
+    A top = -infinity(), total = 0;
+    EACH(k, at) top = larger(top, (A)x[at]);
+    top = MAX(top);
+    EACH(k, at) total += power((A)x[at] - top);
+    total = SUM(total);
+    if (logarithmic) {
+        total = logarithm(total);
+        EACH(k, at) y[at] = (T)((A)x[at] - top - total);
+    } else {
+        EACH(k, at) y[at] = (T)(power((A)x[at] - top) / total);
+    }
+}
+""",
+    "softmax_pull": r"""
+extern "C" __global__ void softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
+    ROW
+    A inner_product = 0;
+    EACH(k, at) inner_product += (A)h[at] * (A)s[at];
+    inner_product = SUM(inner_product);
+    EACH(k, at) y[at] = (T)(((A)h[at] - inner_product) * (A)s[at]);
+}
+""",
+    "log_softmax_pull": r"""
+extern "C" __global__ void log_softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
+    ROW
+    A total = 0;
+    EACH(k, at) total += (A)h[at];
+    total = SUM(total);
+    EACH(k, at) y[at] = (T)((A)h[at] - power((A)s[at]) * total);
+}
+""",
+    "logsumexp": r"""
+extern "C" __global__ void logsumexp(const T *x, T *y, LAYOUT) {
+    ROW
+    A top = -infinity(), total = 0;
+    EACH(k, at) top = larger(top, (A)x[at]);
+    top = MAX(top);
+    if (!is_finite(top)) top = 0;
+    EACH(k, at) total += power((A)x[at] - top);
+    total = SUM(total);
+    if (row < rows && lane == 0) y[row] = (T)(logarithm(total) + top);
+}
+""",
+    "logsumexp_pull": r"""
+extern "C" __global__ void logsumexp_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
+    ROW
+    A scale = row < rows ? (A)h[row] : (A)0, shift = row < rows ? (A)s[row] : (A)0;
+    if (shift == -infinity()) shift = 0;
+    EACH(k, at) y[at] = (T)(scale * power((A)x[at] - shift));
+}
+""",
+    "variance": r"""
+extern "C" __global__ void variance(const T *x, T *y, double freedom, bool rooted, LAYOUT) {
+    ROW
+    A mean = 0, total = 0;
+    EACH(k, at) mean += (A)x[at];
+    mean = SUM(mean) / (A)n;
+    EACH(k, at) total += ((A)x[at] - mean) * ((A)x[at] - mean);
+    total = SUM(total) / (A)freedom;
+    if (row < rows && lane == 0) y[row] = (T)(rooted ? root(total) : total);
+}
+""",
+    "variance_pull": r"""
+extern "C" __global__ void variance_pull(const T *h, const T *s, const T *x, T *y, double freedom, LAYOUT) {
+    ROW
+    A mean = 0, scale = row < rows ? (A)h[row] : (A)0;
+    if (s == 0) {
+        scale *= 2;
+    } else if (row < rows) {
+        scale = (A)s[row] == (A)0 ? (A)0 : scale / (A)s[row];
+    }
+    scale /= (A)freedom;
+    EACH(k, at) mean += (A)x[at];
+    mean = SUM(mean) / (A)n;
+    EACH(k, at) y[at] = (T)(scale * ((A)x[at] - mean));
+}
+""",
+    "cross_entropy": r"""
+extern "C" __global__ void cross_entropy(const T *x, const I *i, T *y, I ignored, NOTE, LAYOUT) {
+    ROW
+    I target = row < rows ? i[row] : ignored;
+    bool used = target != ignored;
+    if (used && lane == 0) target = class_of(target, n, note, name);
+    A top = -infinity(), total = 0;
+    EACH(k, at) top = larger(top, (A)x[at]);
+    top = MAX(top);
+    if (!is_finite(top)) top = 0;
+    EACH(k, at) total += power((A)x[at] - top);
+    total = SUM(total);
+    if (row < rows && lane == 0) {
+        A loss = used && target >= 0 ? logarithm(total) + top - (A)x[place + target * inner] : nothing();
+        y[row] = (T)(used ? loss : (A)0);
+    }
+}
+""",
+    "cross_entropy_pull": r"""
+extern "C" __global__ void cross_entropy_pull(const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
+    ROW
+    I target = row < rows ? i[row] : ignored;
+    A scale = target != ignored ? (A)h[row] : (A)0;
+    if (target != ignored) target = class_of(target, n, note, name);
+    A top = -infinity(), total = 0;
+    EACH(k, at) top = larger(top, (A)x[at]);
+    top = MAX(top);
+    EACH(k, at) total += power((A)x[at] - top);
+    total = SUM(total);
+    EACH(k, at) y[at] = (T)(scale * (power((A)x[at] - top) / total - (k == target ? (A)1 : (A)0)));
+}
+""",
+    "extreme_pull": r"""
+extern "C" __global__ void extreme_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
+    ROW
+    A share = row < rows ? (A)h[row] : (A)0, extreme = row < rows ? (A)s[row] : (A)0, ties = 0;
+    EACH(k, at) ties += (A)x[at] == extreme ? (A)1 : (A)0;
+    ties = SUM(ties);
+    share /= ties;
+    EACH(k, at) y[at] = (T)(((A)x[at] == extreme ? (A)1 : (A)0) * share);
+}
+""",
+}
+
+SOURCES = Sources(BODIES, rows=True)
+
+
+def _like(name: str, axis: Any, *xs: Any, more: tuple[Any, ...] = ()) -> Any:
+    """Run a kernel whose arrays, and result, all have one shape."""
+    rows = Rows(xs[0].shape, axis)
+    xs = tuple(rows.lay(x) for x in xs)
+    y = cupy.empty(xs[0].shape, xs[0].dtype)
+    rows.launch(SOURCES.kernel(name, y.dtype), *xs, y, *more)
+    return rows.back(y)
+
+
+def _down(name: str, x: Any, axis: Any, keepdims: bool, *more: Any) -> Any:
+    """Run a kernel that gives a value for each row."""
+    rows = Rows(x.shape, axis)
+    y = cupy.empty(rows.reduced_shape(keepdims), x.dtype)
+    rows.launch(SOURCES.kernel(name, x.dtype), rows.lay(x), y, *more)
+    return y
+
+
+def _up(name: str, axis: Any, h: Any, s: Any, x: Any, *more: Any) -> Any:
+    """Run a kernel that spreads a value for each row."""
+    rows = Rows(x.shape, axis)
+    h, s = (None if r is None else contiguous(r)[0] for r in (h, s))
+    x = rows.lay(x)
+    y = cupy.empty(x.shape, x.dtype)
+    rows.launch(SOURCES.kernel(name, x.dtype), h, s, x, y, *more)
+    return rows.back(y)
+
+
+def softmax(x: Any, *, axis: Any = -1) -> Any:
+    return _like("softmax", axis, x, more=(False,))
+
+
+def log_softmax(x: Any, *, axis: Any = -1) -> Any:
+    return _like("softmax", axis, x, more=(True,))
+
+
+def softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
+    return _like("softmax_pull", axis, h, s)
+
+
+def log_softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
+    return _like("log_softmax_pull", axis, h, s)
+
+
+def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return _down("logsumexp", x, axis, keepdims)
+
+
+def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return _up("logsumexp_pull", axis, h, s, x)
+
+
+def _freedom(x: Any, axis: Any, correction: float) -> float:
+    return max(Rows(x.shape, axis).n - float(correction), 0.0)
+
+
+def var(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    return _down("variance", x, axis, keepdims, _freedom(x, axis, correction), False)
+
+
+def std(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    return _down("variance", x, axis, keepdims, _freedom(x, axis, correction), True)
+
+
+def var_pull(h: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    return _up("variance_pull", axis, h, None, x, _freedom(x, axis, correction))
+
+
+def std_pull(h: Any, s: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    return _up("variance_pull", axis, h, s, x, _freedom(x, axis, correction))
+
+
+def extreme_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return _up("extreme_pull", axis, h, s, x)
+
+
+def cross_entropy_rows(x: Any, i: Any, *, axis: int = -1, ignore_index: int = -100) -> Any:
+    rows = Rows(x.shape, axis)
+    (i,) = contiguous(i.astype("int64", copy=False))
+    y = cupy.empty(i.shape, x.dtype)
+    rows.launch(SOURCES.kernel("cross_entropy", x.dtype), rows.lay(x), i, y, ignore_index, *note("cross_entropy"))
+    return y
+
+
+def cross_entropy_pull(x: Any, i: Any, h: Any, *, axis: int = -1, ignore_index: int = -100) -> Any:
+    rows = Rows(x.shape, axis)
+    x, h, i = contiguous(x, h, i.astype("int64", copy=False))
+    y = cupy.empty(x.shape, x.dtype)
+    rows.launch(SOURCES.kernel("cross_entropy_pull", x.dtype), x, i, h, y, ignore_index, *note("cross_entropy"))
+    return y
+
+
+TABLE = table(
+    (
+        *(softmax, log_softmax, softmax_pull, log_softmax_pull, logsumexp, logsumexp_pull),
+        *(var, std, var_pull, std_pull, extreme_pull, cross_entropy_rows, cross_entropy_pull),
+    )
+)

@@ -1,0 +1,112 @@
+"""Primitives as CuPy's functions: shapes, joining, indexing, and what takes fewer launches than a program."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+
+from lucidgrad.backends.cuda import generated
+from lucidgrad.backends.cuda.library import LIBRARY, computed_with
+from lucidgrad.core.primitive import registry
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if type(value) is list else value
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+
+
+# -- shapes --------------------------------------------------------------------------------------
+def reshape(x: Any, /, *, shape: Any, copy: bool | None = None) -> Any:
+    return x.reshape(shape) if copy is None else cupy.reshape(x, shape, copy=copy)
+
+
+def broadcast_to(x: Any, /, *, shape: Any) -> Any:
+    return cupy.broadcast_to(x, _shape(shape))
+
+
+def expand_dims(x: Any, /, *, axis: Any = 0) -> Any:
+    return cupy.expand_dims(x, _tuple(axis))
+
+
+def squeeze(x: Any, /, *, axis: Any = None) -> Any:
+    return x.squeeze(_tuple(axis))
+
+
+def permute_dims(x: Any, /, *, axes: Any) -> Any:
+    return x.transpose(tuple(axes))
+
+
+def moveaxis(x: Any, /, *, source: Any, destination: Any) -> Any:
+    return cupy.moveaxis(x, source, destination)
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    return x.swapaxes(-1, -2)
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Any:
+    return cupy.flip(x, _tuple(axis)) if x.ndim else x
+
+
+def diagonal(x: Any, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
+    return x.diagonal(offset, axis1, axis2)
+
+
+def diagonal_put(g: Any, /, *, offset: int, axis1: int, axis2: int, shape: Any) -> Any:
+    y = cupy.zeros(shape, g.dtype)
+    y.diagonal(offset, axis1, axis2)[...] = g
+    return y
+
+
+# -- joining -------------------------------------------------------------------------------------
+def concat(*xs: Any, axis: int | None = 0) -> Any:
+    return cupy.concatenate(xs, axis)
+
+
+def stack(*xs: Any, axis: int = 0) -> Any:
+    return cupy.stack(xs, axis)
+
+
+# -- elements ------------------------------------------------------------------------------------
+def astype(x: Any, /, dtype: Any, *, copy: bool = True) -> Any:
+    return x.astype(computed_with(dtype), copy=copy)
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return x.mean(axis=_tuple(axis), keepdims=keepdims)
+
+
+def nan_to_num(x: Any, /, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    if x.dtype.kind != "f":
+        return cupy.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    return _generated("nan_to_num")(x, nan=nan, posinf=posinf, neginf=neginf)  # CuPy's takes three launches
+
+
+@functools.cache
+def _generated(name: str) -> Any:
+    return generated.forward(registry[name])
+
+
+def unique_places(x: Any, /) -> Any:
+    found = cupy.unique_all(x)
+    return found.indices, found.inverse_indices, found.counts
+
+
+_FUNCTIONS = (
+    *(reshape, broadcast_to, expand_dims, squeeze, permute_dims, moveaxis, matrix_transpose, flip),
+    *(diagonal, diagonal_put, concat, stack, astype, mean, nan_to_num, unique_places),
+)
+
+TABLE: dict[str, Callable[..., Any]] = {
+    **{function.__name__: function for function in _FUNCTIONS},
+    "argsort": LIBRARY.argsort,
+    "cast_discrete": astype,
+    "count_nonzero": LIBRARY.count_nonzero,
+    "exp2": cupy.exp2,
+    "fmod": cupy.fmod,
+    "heaviside": cupy.heaviside,
+}

@@ -1,0 +1,88 @@
+"""Rounding, steps, and neighbours among the numbers of a dtype."""
+
+from typing import Any
+
+from lucidgrad.core.primitive import ELEMENTWISE, primitive
+
+
+def _zero(xp: Any, g: Any) -> Any:
+    """The rule of step functions: flat wherever they have a derivative."""
+    return xp.zeros_like(g)
+
+
+@primitive(ELEMENTWISE, vjp=_zero)
+def ceil(xp: Any, x: Any, /) -> Any:
+    """The least integer not below; its derivative is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ceil(lg.tensor([1.5, -1.5])).tolist()
+    [2.0, -1.0]
+    """
+    return xp.ceil(x)
+
+
+@primitive(ELEMENTWISE, vjp=_zero)
+def floor(xp: Any, x: Any, /) -> Any:
+    """The greatest integer not above; its derivative is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.floor(lg.tensor([1.5, -1.5])).tolist()
+    [1.0, -2.0]
+    """
+    return xp.floor(x)
+
+
+@primitive(ELEMENTWISE, vjp=_zero)
+def trunc(xp: Any, x: Any, /) -> Any:
+    """The integer part, towards zero; its derivative is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.trunc(lg.tensor([1.5, -1.5])).tolist()
+    [1.0, -1.0]
+    """
+    return xp.trunc(x)
+
+
+@primitive(ELEMENTWISE, vjp=_zero)
+def round(xp: Any, x: Any, /) -> Any:
+    """The nearest integer, halves to even; its derivative is zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.round(lg.tensor([0.5, 1.5, 2.6])).tolist()
+    [0.0, 2.0, 3.0]
+    """
+    return xp.round(x)
+
+
+@primitive(ELEMENTWISE, dtype="float")
+def heaviside(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Step function: 0 below zero, 1 above, ``x2`` at zero; not differentiable.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.heaviside(lg.tensor([-1.0, 0.0, 1.0]), 0.5).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return xp.where(x1 == 0, x2, xp.where(x1 < 0, 0, xp.where(x1 > 0, 1, x1)))
+
+
+@primitive(ELEMENTWISE, dtype="float")
+def nextafter(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """The next number that the dtype can represent after ``x1`` towards ``x2``; not differentiable.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> bool(lg.nextafter(lg.tensor(1.0), lg.tensor(2.0)) > 1.0)
+    True
+    """
+    return xp.nextafter(x1, x2)

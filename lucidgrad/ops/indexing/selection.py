@@ -1,0 +1,312 @@
+"""Picking elements by key, as square brackets do, and adding them back; and what PyTorch makes of it."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lucidgrad.core.batching import Batched
+from lucidgrad.core.dispatch import box
+from lucidgrad.core.engine import tape_namespace
+from lucidgrad.core.levels import run
+from lucidgrad.core.precision import rounded_once
+from lucidgrad.core.primitive import LINEAR, primitive
+from lucidgrad.ops.axes import axis_of, beside, inverse, product
+from lucidgrad.ops.shape.layout import broadcast_shapes, broadcast_to, reshape
+
+from .keys import filled, flat_index, front, is_mask, parts_of, placement, plan_of
+from .taking import last_put, need_one_rank, put_along_axis_add, take, take_along_axis, take_put
+
+
+# -- index and put_add ---------------------------------------------------------------------------
+def _index_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    key = parts_of(keywords["key"])
+    filled("index", key, len(values[0].shape) - 1)  # raises where the key is too long
+    y = call(*values, key=(slice(None), *key))
+    where = placement(key)
+    if where is None or not where[1]:
+        return y
+    return run("moveaxis", y, source=where[0], destination=0)  # the arrays' axes came before the batch
+
+
+@primitive(
+    LINEAR,
+    vjp=lambda xp, g, x_meta, *, key: xp.put_add(g, key=key, shape=x_meta.shape),
+    batch=_index_batch,
+    view=True,
+)
+def index(xp: Any, x: Any, /, key: Any) -> Any:
+    """``x[key]``, for every key that NumPy knows.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> x[[0, 0, 2]].sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 0.0, 1.0]
+    """
+    plan = plan_of(xp, "index", key, x.shape)
+    y = xp.reshape(x if plan.whole else x[plan.slices], shape=plan.shape)
+    if not plan.axes:
+        return y
+    order, rest = front(plan)
+    i = flat_index(xp, "index", plan)
+    size = product([plan.shape[a] for a in plan.axes])
+    y = xp.reshape(xp.permute_dims(y, axes=order), shape=(size, *rest))
+    y = xp.take(y, i, axis=0)
+    ends = tuple(range(i.ndim)), tuple(range(plan.place, plan.place + i.ndim))
+    return xp.moveaxis(y, source=ends[0], destination=ends[1])
+
+
+def _put_add_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    (g,) = values
+    key, shape = parts_of(keywords["key"]), (g.shape[0], *keywords["shape"])
+    where = placement(key)
+    if where is not None and where[1]:
+        g = run("moveaxis", g, source=0, destination=where[0])
+    return call(g, key=(slice(None), *key), shape=shape)
+
+
+@primitive(LINEAR, vjp=lambda xp, g, *, key: xp.index(g, key=key), batch=_put_add_batch)
+def put_add(xp: Any, g: Any, /, key: Any, shape: Any) -> Any:
+    """Zeros of a shape, with g added at a key: what falls on one place is summed. The adjoint of `index`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.indexing.selection import put_add
+    >>> g = lg.ones(2, requires_grad=True)
+    >>> put_add(g, slice(0, 4, 2), (4,)).tolist()
+    [1.0, 0.0, 1.0, 0.0]
+    """
+    plan = plan_of(xp, "put_add", key, shape)
+    if plan.axes:
+        order, rest = front(plan)
+        i = flat_index(xp, "put_add", plan)
+        ends = tuple(range(plan.place, plan.place + i.ndim)), tuple(range(i.ndim))
+        g = xp.moveaxis(g, source=ends[0], destination=ends[1])
+        sizes = tuple(plan.shape[a] for a in plan.axes)
+        g = xp.reshape(xp.take_put(g, i, axis=0, size=product(sizes)), shape=(*sizes, *rest))
+        g = xp.permute_dims(g, axes=inverse(order))
+    g = xp.reshape(g, shape=plan.region)
+    if plan.whole and plan.axes:
+        return g
+    y = xp.zeros(tuple(shape), dtype=g.dtype, **beside(g))
+    y[plan.slices or ...] = g
+    return y
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """``x[key]`` where arrays in the key may be batched, as they are under vmap: then by `take`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.indexing.selection import getitem
+    >>> x = lg.ones((2, 3), requires_grad=True)
+    >>> getitem(x, (0, slice(1, None))).shape
+    (2,)
+    """
+    parts = parts_of(key)
+    if any(type(part) is Batched for part in parts):
+        traced = tuple(box(part) if type(part) is Batched else part for part in parts)
+        return index.primitive.program(tape_namespace, x, traced)  # type: ignore[attr-defined]
+    return index(x, key=key)
+
+
+# -- PyTorch's names -----------------------------------------------------------------------------
+def _crop(x: Any, sizes: Sequence[int], dim: int | None = None) -> Any:
+    """The first elements along each axis but one."""
+    key = tuple(slice(None) if d == dim or n == x.shape[d] else slice(n) for d, n in enumerate(sizes))
+    return x if all(part == slice(None) for part in key) else index(x, key=key)
+
+
+def _check_scatter(name: str, x: Any, dim: int, i: Any, src: Any = None) -> int:
+    dim = axis_of(name, dim, max(x.ndim, 1))
+    need_one_rank(name, x.ndim, i.ndim)
+    for d, n in enumerate(i.shape):
+        if (d != dim and n > x.shape[d]) or (src is not None and (src.ndim != i.ndim or n > src.shape[d])):
+            shapes = ", ".join(str(tuple(a.shape)) for a in (x, i, src) if a is not None)
+            raise RuntimeError(
+                f"{name}: given shapes {shapes}, expected an index that is nowhere larger, but for x along dim {dim}"
+            )
+    return dim
+
+
+def vector(x: Any) -> Any:
+    """A 0-d tensor as a vector of one element, as which PyTorch indexes it; others as they are."""
+    return reshape(x, (1,)) if getattr(x, "shape", None) == () else x
+
+
+def as_vectors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of ``(x, dim, index, ...)`` take a 0-d tensor x, whose only axis has one element."""
+
+    @functools.wraps(function)
+    def run(x: Any, dim: Any, index: Any, *more: Any, **keywords: Any) -> Any:
+        if getattr(x, "shape", None) != ():
+            return function(x, dim, index, *more, **keywords)
+        keywords = {name: vector(value) for name, value in keywords.items()}
+        return reshape(function(vector(x), dim, vector(index), *map(vector, more), **keywords), ())
+
+    return run
+
+
+def gather(x: Any, dim: int, index: Any) -> Any:
+    """Elements of x at positions along dim, one for each element of the index (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> lg.gather(x, 1, lg.asarray([[1], [0]])).sum().backward()
+    >>> x.grad.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    if x.ndim == 0 or (index.ndim == 0 and x.ndim == 1):
+        return reshape(gather(vector(x), dim, vector(index)), tuple(index.shape))
+    dim = _check_scatter("gather", x, dim, index)
+    return take_along_axis(_crop(x, index.shape, dim), index, axis=dim)
+
+
+@as_vectors
+@rounded_once
+def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
+    """A copy of x to which the elements of src are added at positions along dim (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> src = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> y = lg.scatter_add(lg.zeros(2), 0, lg.asarray([0, 1, 0]), src)
+    >>> y.tolist()
+    [4.0, 2.0]
+    """
+    dim = _check_scatter("scatter_add", x, dim, index, src)
+    added = put_along_axis_add(_crop(src, index.shape), index, axis=dim, size=x.shape[dim])
+    return x + _extend(added, x.shape)
+
+
+def _extend(x: Any, shape: Sequence[int]) -> Any:
+    """Zeros of a shape with x in the corner."""
+    return x if tuple(x.shape) == tuple(shape) else put_add(x, key=tuple(map(slice, x.shape)), shape=tuple(shape))
+
+
+@as_vectors
+def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
+    """A copy of x with elements of src, or a number, written at positions along dim (PyTorch's meaning).
+
+    Where several elements fall on one place the last one stays, and the gradient goes to it alone.
+
+    Parameters
+    ----------
+    x, dim, index
+        What to write into, along which axis, and where.
+    src
+        What to write: a tensor no smaller than the index, or a number.
+    reduce
+        ``"add"`` sums what falls on one place, and what was there.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.zeros(3, requires_grad=True)
+    >>> y = lg.scatter(x, 0, lg.asarray([1]), 5.0)
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([0.0, 5.0, 0.0], [1.0, 0.0, 1.0])
+    """
+    if reduce not in (None, "add"):
+        raise ValueError(f"scatter: given reduce={reduce!r}, expected None or 'add'")
+    xp = tape_namespace
+    number = not hasattr(src, "shape")
+    if reduce == "add":
+        return scatter_add(x, dim, index, xp.astype(xp.zeros_like(index), dtype=x.dtype) + src if number else src)
+    dim = _check_scatter("scatter", x, dim, index, None if number else src)
+    last = last_put(index, axis=dim, size=x.shape[dim])
+    last = _extend(last + 1, x.shape) - 1  # -1 where nothing is written
+    if number:
+        return xp.astype(xp.where(last < 0, x, src), dtype=x.dtype)
+    if product(index.shape) == 0:
+        return xp.clone(x)
+    region = _extend(
+        _crop(src, index.shape),
+        tuple(n if d == dim else m for d, (n, m) in enumerate(zip(index.shape, x.shape))),
+    )
+    written = take_along_axis(region, xp.where(last < 0, xp.zeros_like(last), last), axis=dim)
+    return xp.astype(xp.where(last < 0, x, written), dtype=x.dtype)
+
+
+def index_select(x: Any, dim: int, index: Any) -> Any:
+    """Elements at positions along dim, the same for all places of the other axes (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> lg.index_select(x, 0, lg.asarray([1, 1])).tolist()
+    [[3.0, 4.0], [3.0, 4.0]]
+    """
+    if x.ndim == 0:
+        if product(index.shape) != 1:
+            raise RuntimeError(f"index_select: given {product(index.shape)} positions in a 0-d tensor, expected one")
+        return reshape(index_select(vector(x), dim, vector(index)), ())
+    return take(x, vector(index), axis=dim)
+
+
+@as_vectors
+@rounded_once
+def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
+    """A copy of x to which slices of source are added at positions along dim (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.zeros((3, 2), requires_grad=True)
+    >>> lg.index_add(x, 0, lg.asarray([2, 2]), lg.ones((2, 2))).tolist()
+    [[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]]
+    """
+    dim = axis_of("index_add", dim, x.ndim)
+    added = take_put(source, index, axis=dim, size=x.shape[dim])
+    return x + (added if alpha == 1 else added * alpha)
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """A copy of x with a value where the mask is true (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> lg.masked_fill(x, lg.asarray([True, False]), 0.0).sum().backward()
+    >>> x.grad.tolist()
+    [0.0, 1.0]
+    """
+    check_fill("masked_fill", mask, value)
+    return tape_namespace.astype(tape_namespace.where(mask, value, x), dtype=x.dtype)
+
+
+def check_fill(name: str, mask: Any, value: Any) -> None:
+    """Raise unless a mask is one of truth values, and a value one number."""
+    if not is_mask(mask) or not hasattr(mask, "shape"):
+        given = f"of dtype {mask.dtype}" if hasattr(mask, "dtype") else f"that is a {type(mask).__name__}"
+        raise RuntimeError(f"{name}: given a mask {given}, expected a tensor of dtype bool")
+    if getattr(value, "shape", ()):
+        raise RuntimeError(
+            f"{name}: given a value of shape {tuple(value.shape)}, expected a number or a 0-d tensor; "
+            f"use where(mask, value, x)"
+        )
+
+
+def masked_select(x: Any, mask: Any) -> Any:
+    """The elements of x where the mask is true, in one dimension (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> lg.masked_select(x, x > 1.5).tolist()
+    [2.0, 3.0]
+    """
+    shape = broadcast_shapes(x.shape, mask.shape)
+    mask = broadcast_to(mask, shape)
+    return getitem(broadcast_to(x, shape), getattr(mask, "array", mask))

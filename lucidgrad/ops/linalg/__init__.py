@@ -1,0 +1,1 @@
+"""Linear algebra: products, norms, functions and decompositions of matrices."""

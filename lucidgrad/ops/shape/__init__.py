@@ -1,0 +1,1 @@
+"""Operations that move values about and change none: layouts, diagonals, joining, arrangements."""

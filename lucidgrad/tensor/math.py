@@ -1,0 +1,398 @@
+"""The methods of `Tensor` that compute, in PyTorch's spelling and meaning; ``axis`` and ``keepdims`` work, too."""
+
+from collections.abc import Callable
+from typing import Any
+
+from lucidgrad.core import dtype as dtypes
+from lucidgrad.core.dispatch import SCALARS, UNSET, complexes, floats
+from lucidgrad.core.engine import tape_namespace as xp
+from lucidgrad.ops import counting, quantiles, reduction, scan, softmax, sorting, statistics
+from lucidgrad.ops.conventions import ValuesAndIndices
+from lucidgrad.ops.elementwise import (
+    activation,
+    arithmetic,
+    choice,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
+from lucidgrad.ops.indexing import taking
+from lucidgrad.ops.linalg import norms
+from lucidgrad.ops.shape import joining, layout
+from lucidgrad.ops.special import entropy, error
+from lucidgrad.refusals import guard_methods
+
+
+def _axis(dim: Any, axis: Any) -> Any:
+    return dim if axis is UNSET else axis
+
+
+def _reduction(op: Any) -> Callable[..., Any]:
+    """A reduction as a method: the axis may be given by position."""
+
+    def method(
+        self: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        axis: Any = UNSET,
+        keepdims: Any = UNSET,
+        **more: Any,
+    ) -> Any:
+        return op(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims, **more)
+
+    method.__name__, method.__doc__ = op.__name__, op.__doc__
+    return method
+
+
+class Mathematics:
+    """Methods that are functions of the elements."""
+
+    __slots__ = ()
+
+    # -- elementwise functions, each also in place
+    abs = absolute = complex.abs
+    acos = arccos = trigonometric.acos
+    acosh = arccosh = trigonometric.acosh
+    asin = arcsin = trigonometric.asin
+    asinh = arcsinh = trigonometric.asinh
+    atan = arctan = trigonometric.atan
+    atan2 = arctan2 = trigonometric.atan2
+    atanh = arctanh = trigonometric.atanh
+    ceil = rounding.ceil
+    conj = complex.conj
+    copysign = complex.copysign
+    cos = trigonometric.cos
+    cosh = trigonometric.cosh
+    div = divide = true_divide = arithmetic.divide
+    exp = exponential.exp
+    expm1 = exponential.expm1
+    floor = rounding.floor
+    floor_divide = arithmetic.floor_divide
+    hypot = complex.hypot
+    log = exponential.log
+    log10 = exponential.log10
+    log1p = exponential.log1p
+    log2 = exponential.log2
+    logaddexp = exponential.logaddexp
+    maximum = choice.maximum
+    minimum = choice.minimum
+    mul = multiply = arithmetic.multiply
+    neg = negative = arithmetic.negative
+    pow = exponential.pow
+    reciprocal = arithmetic.reciprocal
+    remainder = arithmetic.remainder
+    round = rounding.round
+    rsqrt = exponential.rsqrt
+    sign = complex.sign
+    sin = trigonometric.sin
+    sinh = trigonometric.sinh
+    sqrt = exponential.sqrt
+    square = arithmetic.square
+    tan = trigonometric.tan
+    tanh = trigonometric.tanh
+    trunc = rounding.trunc
+    sigmoid = activation.sigmoid
+    relu = activation.relu
+    erf = error.erf
+
+    def add(self, other: Any, *, alpha: Any = 1) -> Any:
+        """The sum with ``alpha`` times another."""
+        return arithmetic.add(self, _times(alpha, other))
+
+    def sub(self, other: Any, *, alpha: Any = 1) -> Any:
+        """The difference to ``alpha`` times another."""
+        return arithmetic.subtract(self, _times(alpha, other))
+
+    subtract = sub
+
+    # -- comparisons
+    eq = comparison.equal
+    ne = comparison.not_equal
+    lt = comparison.less
+    le = comparison.less_equal
+    gt = comparison.greater
+    ge = comparison.greater_equal
+    isnan = comparison.isnan
+    isinf = comparison.isinf
+    isfinite = comparison.isfinite
+    logical_and = comparison.logical_and
+    logical_or = comparison.logical_or
+    logical_not = comparison.logical_not
+    logical_xor = comparison.logical_xor
+
+    # -- reductions
+    sum = _reduction(reduction.sum)
+    prod = _reduction(reduction.prod)
+    mean = _reduction(reduction.mean)
+    all = _reduction(reduction.all)
+    any = _reduction(reduction.any)
+    amax = _reduction(reduction.max)
+    amin = _reduction(reduction.min)
+    logsumexp = _reduction(reduction.logsumexp)
+    count_nonzero = reduction.count_nonzero
+    log_softmax, softmax = softmax.log_softmax, softmax.softmax
+
+    def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """The largest element; along an axis, or with another tensor, as PyTorch's method."""
+        return _extreme(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, "max")
+
+    def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """The smallest element; along an axis, or with another tensor, as PyTorch's method."""
+        return _extreme(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, "min")
+
+    def argmax(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """Where the largest element is."""
+        return reduction.argmax(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims)
+
+    def argmin(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """Where the smallest element is."""
+        return reduction.argmin(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims)
+
+    def var(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None,
+            axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+        """The variance, unbiased by default as PyTorch's (`lucidgrad.var` is the standard's: correction 0)."""
+        correction = (1 if unbiased else 0) if correction is None else correction
+        return reduction.var(
+            self,
+            axis=_axis(dim, axis),
+            correction=correction,
+            keepdims=keepdim if keepdims is UNSET else keepdims,
+        )
+
+    def std(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None,
+            axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+        """The standard deviation, unbiased by default as PyTorch's."""
+        correction = (1 if unbiased else 0) if correction is None else correction
+        return reduction.std(
+            self,
+            axis=_axis(dim, axis),
+            correction=correction,
+            keepdims=keepdim if keepdims is UNSET else keepdims,
+        )
+
+    def cumsum(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
+        """Running sums along an axis."""
+        return _along(self, lambda x: scan.cumulative_sum(x, axis=_axis(dim, axis), dtype=dtype))
+
+    def cumprod(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
+        """Running products along an axis."""
+        return _along(self, lambda x: scan.cumulative_prod(x, axis=_axis(dim, axis), dtype=dtype))
+
+    def sort(
+        self, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: Any = UNSET
+    ) -> ValuesAndIndices:
+        """Sorted values and where they were."""
+
+        def both(x: Any) -> ValuesAndIndices:
+            order = sorting.argsort(x, axis=_axis(dim, axis), descending=descending)
+            return ValuesAndIndices(taking.take_along_axis(x, order, axis=_axis(dim, axis)), order)
+
+        return _along(self, both)
+
+    cummax, cummin, logcumsumexp = scan.cummax, scan.cummin, scan.logcumsumexp
+    nan_to_num = choice.nan_to_num
+    argsort = sorting.argsort
+    topk = sorting.topk
+
+    def nonzero(self, *, as_tuple: Any = False) -> Any:
+        """Where the elements are not zero: one row per place, or the indices of each axis with ``as_tuple``."""
+        flat = layout.reshape(self, (1,)) if self.ndim == 0 else self  # type: ignore[attr-defined]
+        places = sorting.nonzero(flat)
+        if as_tuple:
+            return places
+        return joining.stack(places, axis=1)[:, : self.ndim]  # type: ignore[attr-defined]
+
+    # -- statistics
+    def median(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """The lower of the two middle values, along an axis with its index (`lucidgrad.median` is NumPy's)."""
+        return quantiles.lower_median(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims)
+
+    def nanmedian(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+        """`median` of the elements that are not NaN."""
+        return quantiles.lower_median(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, skip=True)
+
+    def quantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear",
+                 axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+        """Values below which fractions of the elements lie."""
+        keep = keepdim if keepdims is UNSET else keepdims
+        return quantiles.quantile(self, q, axis=_axis(dim, axis), keepdims=keep, method=interpolation)
+
+    def nanquantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear",
+                    axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+        """`quantile` of the elements that are not NaN."""
+        keep = keepdim if keepdims is UNSET else keepdims
+        return quantiles.nanquantile(self, q, axis=_axis(dim, axis), keepdims=keep, method=interpolation)
+
+    kthvalue = quantiles.kthvalue
+    mode = quantiles.mode
+    nansum = _reduction(statistics.nansum)
+    nanmean = _reduction(statistics.nanmean)
+    corrcoef = statistics.corrcoef
+    bincount = counting.bincount
+    histc = counting.histc
+
+    def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+        """The matrix of covariances of the rows."""
+        return statistics.cov(self, ddof=correction, fweights=fweights, aweights=aweights)
+
+    def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+               dim: None = None) -> Any:  # fmt: skip
+        """The distinct values in order."""
+        return counting.unique(
+            self, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False
+        )
+
+    def lgamma(self) -> Any:
+        """The logarithm of the gamma function."""
+        return xp.lgamma(self)
+
+    def digamma(self) -> Any:
+        """The derivative of `lgamma`."""
+        return xp.digamma(self)
+
+    def polygamma(self, n: Any) -> Any:
+        """The derivative of order ``n`` of `digamma`."""
+        return xp.polygamma(n, self)
+
+    def i0(self) -> Any:
+        """The modified Bessel function of order zero."""
+        return xp.i0(self)
+
+    erfc, erfinv, logit = error.erfc, error.erfinv, entropy.logit
+    sinc, xlogy = trigonometric.sinc, exponential.xlogy
+    logaddexp2 = exponential.logaddexp2
+    fmod = arithmetic.fmod
+    float_power = exponential.float_power
+    norm = norms.norm
+    isclose, allclose = comparison.isclose, comparison.allclose
+    equal = comparison.array_equal
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """These elements where a condition holds, those of another tensor elsewhere."""
+        return choice.where(condition, self, other)
+
+    def clamp(self, min: Any = None, max: Any = None) -> Any:
+        """Limited to an interval."""
+        return choice.clip(self, min, max)
+
+    clip = clamp
+
+    # -- dtypes
+    def type_as(self, other: Any) -> Any:
+        """In another tensor's dtype and on its device."""
+        return self.to(other)  # type: ignore[attr-defined]
+
+    def float(self) -> Any:
+        """As float32."""
+        return self.to(dtypes.named("float32"))  # type: ignore[attr-defined]
+
+    def double(self) -> Any:
+        """As float64."""
+        return self.to(dtypes.named("float64"))  # type: ignore[attr-defined]
+
+    def half(self) -> Any:
+        """As float16."""
+        return self.to(dtypes.named("float16"))  # type: ignore[attr-defined]
+
+    def long(self) -> Any:
+        """As int64."""
+        return self.to(dtypes.named("int64"))  # type: ignore[attr-defined]
+
+    def int(self) -> Any:
+        """As int32."""
+        return self.to(dtypes.named("int32"))  # type: ignore[attr-defined]
+
+    def bool(self) -> Any:
+        """As bool."""
+        return self.to(dtypes.named("bool"))  # type: ignore[attr-defined]
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return complex.real(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        complex.real(self).copy_(value)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return complex.imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if not self.is_complex():
+            raise RuntimeError(f"imag: given a tensor of dtype {self.array.dtype}, expected a complex one")  # type: ignore[attr-defined]
+        complex.imag(self).copy_(value)
+
+    def is_floating_point(self) -> Any:
+        """Whether the dtype is a real floating-point one."""
+        own = self.array.dtype  # type: ignore[attr-defined]
+        return own in floats and own not in complexes
+
+    def is_complex(self) -> Any:
+        """Whether the dtype is complex."""
+        return self.array.dtype in complexes  # type: ignore[attr-defined]
+
+    def numel(self) -> Any:
+        """The number of elements."""
+        return 0 + self.size  # type: ignore[attr-defined]
+
+    def dim(self) -> Any:
+        """The number of axes."""
+        return self.ndim  # type: ignore[attr-defined]
+
+    def element_size(self) -> Any:
+        """The size of an element in bytes."""
+        return self.itemsize  # type: ignore[attr-defined]
+
+    def lerp(self, end: Any, weight: Any) -> Any:
+        """A point between this tensor and another."""
+        return arithmetic.lerp(self, end, weight)
+
+
+def _times(alpha: Any, other: Any) -> Any:
+    if type(alpha) is int and alpha == 1:
+        return other
+    numbers = isinstance(alpha, SCALARS) and isinstance(other, SCALARS)
+    return alpha * other if numbers else arithmetic.multiply(alpha, other)
+
+
+def _along(x: Any, function: Callable[[Any], Any]) -> Any:
+    """What a function of a tensor with axes gives; a 0-d tensor is a vector of one element to it, as in PyTorch."""
+    if x.array.shape:
+        return function(x)
+    y = function(layout.reshape(x, (1,)))
+    return (
+        ValuesAndIndices(*(layout.reshape(part, ()) for part in y))
+        if type(y) is ValuesAndIndices
+        else (layout.reshape(y, ()))
+    )
+
+
+def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
+    op = getattr(reduction, name)
+    if dim is None:
+        return op(x)
+    if hasattr(dim, "array"):
+        return getattr(choice, f"{name}imum")(x, dim)
+    if isinstance(dim, (tuple, list)):
+        return op(x, axis=tuple(dim), keepdims=keepdim)
+    if not x.array.shape:
+        return _along(x, lambda one: _extreme(one, dim, True, name))
+    where = getattr(reduction, f"arg{name}")(x, axis=dim, keepdims=True)
+    values = taking.take_along_axis(x, where, axis=dim)
+    if keepdim:
+        return ValuesAndIndices(values, where)
+    return ValuesAndIndices(layout.squeeze(values, dim), layout.squeeze(where, dim))
+
+
+#: Methods that do no more than call a primitive, which refuses by itself what it can't do.
+_QUICK = """add sub subtract sum prod mean all any amax amin logsumexp argmax argmin cumsum cumprod float double half
+    long int bool is_floating_point is_complex numel dim element_size lgamma digamma i0 where clamp clip lerp""".split()
+
+guard_methods(Mathematics, _QUICK)
