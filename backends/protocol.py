@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import floats
-from lucidgrad.core.primitive import Primitive, registry
+from lucidgrad.core.primitive import ELEMENTWISE, Kernels, Primitive, registry
 
 #: Functions of the Array API standard that libraries bring themselves.
 STANDARD = frozenset(
@@ -77,6 +77,8 @@ class Backend:
     replaces: ClassVar[bool] = False  # arrays never change: a tensor that is written gets another one
     why_copied: ClassVar[str] = ""  # why a view is a copy, where some are (`device.copying`)
     quiet: Callable[[], AbstractContextManager[Any]] | None = None  # silences floating-point warnings
+    limit: ClassVar[int | None] = None  # elementwise functions of more elements are computed by others (`large`)
+    steady: ClassVar[bool] = False  # adding in place can't fail: it takes no memory, and starts nothing elsewhere
 
     def __init__(self) -> None:
         self.kernels: dict[str, Callable[..., Any]] = {}
@@ -89,6 +91,19 @@ class Backend:
     def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
         """The function for one dtype, where it is not the usual one."""
         return kernel
+
+    def large(self, primitive: Primitive, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The function for more elements than `limit`, given the usual one."""
+        return kernel
+
+    def kernels_of(self, primitive: Primitive, dtype: Any) -> Kernels:
+        """All functions that compute a primitive; for one dtype where there is one given."""
+        usual = self.kernel(primitive)
+        if dtype is not None:
+            usual = self.kernel_for(primitive, usual, dtype)
+        if self.limit is None or primitive.kind is not ELEMENTWISE:
+            return Kernels(usual)
+        return Kernels(usual, self.limit, functools.partial(self.large, primitive, usual))
 
     def settle(self, y: Any) -> Any:
         """Make a kernel's result a proper array."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from .core import device
 from .core.modes import state
-from .core.primitive import Primitive, registry
+from .core.primitive import Primitive, registry, watchers
 
 __all__ = ["Averages", "Event", "Stats", "profile", "record_function"]
 
@@ -121,7 +121,6 @@ _ORDERS: dict[str, Callable[[Averages], Any]] = {
 # -- the timed kernels ---------------------------------------------------------------------------
 _active: list["profile"] = []
 _installing = threading.RLock()
-_plain_find, _plain_for, _plain_large = Primitive.find_kernel, Primitive.kernel_for, Primitive.large_kernel
 
 
 class _Timed:
@@ -145,62 +144,27 @@ class _Timed:
                 p._end(event, arrays, _new_bytes(y, arrays))
 
 
-def _timed_find(self: Primitive, array_type: type) -> Callable[..., Any]:
-    found = _plain_find(self, array_type)
-    if type(found) is not _Timed:
-        found = self.kernels[array_type] = _Timed(self.name, found)
-    return found
+def _watch(primitive: Any, kernel: Callable[..., Any]) -> _Timed:
+    return _Timed(primitive.name, kernel)
 
 
-def _timed_for(self: Primitive, array_type: type, dtype: Any) -> Callable[..., Any]:
-    table = self.by_dtype.setdefault(array_type, {})
-    if dtype not in table:
-        plain = _timed_find(self, array_type).kernel  # type: ignore[attr-defined]
-        table[dtype] = _Timed(self.name, device.by_array[array_type].kernel_for(self, plain, dtype))
-    return table[dtype]
-
-
-def _timed_large(self: Primitive, kernel: Callable[..., Any], lead: Any) -> Callable[..., Any]:
-    key = type(lead), lead.dtype
-    if type(self._large.get(key)) is not _Timed:
-        plain = kernel.kernel if type(kernel) is _Timed else kernel  # what it may be made of is not timed again
-        self._large[key] = _Timed(self.name, _plain_large(self, plain, lead))
-    return self._large[key]
-
-
-def _tables() -> Iterable[tuple[str, dict[Any, Any]]]:
+def _tables() -> Iterable[tuple[Primitive, dict[Any, Any]]]:
     for primitive in list(registry.values()):
-        for table in (primitive.kernels, *primitive.by_dtype.values(), primitive._large):
-            yield primitive.name, table
-
-
-def _custom() -> Any:
-    """The class of calls of users' own functions, if there can be any."""
-    return getattr(sys.modules.get("lucidgrad.autograd.calls"), "Call", None)
-
-
-def _timed_run(self: Any) -> Any:
-    return _Timed(self.name, lambda *arrays: self.plain_run())(*(t.array for t in self.tensors))
+        for table in (primitive.kernels, *primitive.by_dtype.values()):
+            yield primitive, table
 
 
 def _install() -> None:
-    for name, table in _tables():
-        table.update({key: _Timed(name, kernel) for key, kernel in list(table.items())})
-    Primitive.find_kernel, Primitive.kernel_for = _timed_find, _timed_for  # type: ignore[method-assign]
-    Primitive.large_kernel = _timed_large  # type: ignore[method-assign]
-    if (custom := _custom()) is not None:
-        custom.plain_run, custom.run = custom.run, _timed_run
+    for primitive, table in _tables():
+        watch = functools.partial(_watch, primitive)
+        table.update({key: kernels.watched(watch) for key, kernels in list(table.items())})
+    watchers.append(_watch)
 
 
 def _uninstall() -> None:
-    custom = _custom()
-    if custom is not None and hasattr(custom, "plain_run"):
-        custom.run = custom.plain_run
-        del custom.plain_run
-    Primitive.find_kernel, Primitive.kernel_for = _plain_find, _plain_for  # type: ignore[method-assign]
-    Primitive.large_kernel = _plain_large  # type: ignore[method-assign]
+    watchers.remove(_watch)
     for _, table in _tables():
-        table.update({key: kernel.kernel for key, kernel in list(table.items()) if type(kernel) is _Timed})
+        table.update({key: kernels.unwatched for key, kernels in list(table.items()) if kernels.unwatched is not None})
 
 
 def _new_bytes(y: Any, arrays: Sequence[Any]) -> int:

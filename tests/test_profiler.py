@@ -10,8 +10,8 @@ import pytest
 import lucidgrad as lg
 from lucidgrad.core import device
 from lucidgrad.core.modes import state
-from lucidgrad.core.primitive import ELEMENTWISE, Primitive, primitive, registry
-from lucidgrad.profiler import _Timed, profile, record_function
+from lucidgrad.core.primitive import ELEMENTWISE, primitive, registry, watchers
+from lucidgrad.profiler import profile, record_function
 
 
 def kernels():
@@ -34,12 +34,11 @@ def x():
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind():
-    before, find, by_dtype = kernels(), Primitive.find_kernel, Primitive.kernel_for
+    before = kernels()
     yield
     after = kernels()
     assert all(after[key] is kernel for key, kernel in before.items())
-    assert not any(type(kernel) is _Timed for kernel in after.values())
-    assert Primitive.find_kernel is find and Primitive.kernel_for is by_dtype
+    assert not any(found.unwatched for found in after.values()) and not watchers
     assert state.observers == ()
 
 
@@ -135,7 +134,7 @@ def test_kernels_found_while_it_runs_are_timed_and_restored():
     with profile() as found:
         lg.atanh(lg.zeros(3, dtype=lg.float16)), lg.atanh(lg.zeros(3, dtype=lg.complex64))
     assert rows(found)["atanh"].count == 2
-    assert not any(type(k) is _Timed for k in (*p.kernels.values(), *p.by_dtype[type(lg.zeros(1).array)].values()))
+    assert not any(k.unwatched for k in (*p.kernels.values(), *p.by_dtype[type(lg.zeros(1).array)].values()))
     p.kernels.update(before[0]), p.by_dtype.update(before[1])
 
 
@@ -143,7 +142,9 @@ def test_kernels_found_while_it_runs_are_timed_and_restored():
 def test_large_arrays_are_timed_too(warm):
     ops = (lg.exp, lg.relu, lg.tanh, lg.sqrt, lambda t: t * 2, lambda t: t + t)
     for name in ("exp", "relu", "tanh", "sqrt", "multiply", "add") if not warm else ():
-        registry[name]._large.clear()
+        for table in (registry[name].kernels, *registry[name].by_dtype.values()):
+            for found in table.values():
+                found._larger = None
     t = lg.ones(300_000, requires_grad=True)
     for op in ops if warm else ():
         op(t)
@@ -154,7 +155,6 @@ def test_large_arrays_are_timed_too(warm):
     found = {name: row.forward.count for name, row in rows(p).items()}
     assert found == {"exp": 1, "relu": 1, "tanh": 1, "sqrt": 1, "multiply": 2, "add": 1}
     assert all(row.forward.bytes >= 1_200_000 for row in p.key_averages())
-    assert not any(type(kernel) is _Timed for primitive in registry.values() for kernel in primitive._large.values())
     with profile() as p:
         for op in ops:
             op(t)

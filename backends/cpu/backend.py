@@ -10,7 +10,7 @@ import numpy as np
 from lucidgrad.backends.protocol import Backend, overlapping
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.device import Device
-from lucidgrad.core.dispatch import bound, complexes, floats, halves, numbers
+from lucidgrad.core.dispatch import complexes, floats, halves, numbers
 from lucidgrad.core.primitive import Primitive, Recipe
 
 from . import kernels, sampling
@@ -28,7 +28,6 @@ complexes.update(np.dtype(name) for name in _NAMES if np.dtype(name).kind == "c"
 _SCALARS = tuple({np.dtype(name).type for name in _NAMES})
 numbers.update({kind: {"b": bool, "f": float, "c": complex}.get(np.dtype(kind).kind, int) for kind in _SCALARS})
 numbers.update({np.longdouble: float, np.clongdouble: complex})
-bound["Host"] = np.ndarray  # of large arrays of this type compiled operators ask for another kernel
 _HERE = Device("cpu")
 _LARGE = 1 << 18  # bytes from which fresh memory is dear
 _TYPED = (np.generic, array.array, bytearray, memoryview)  # data that has a dtype
@@ -40,6 +39,8 @@ class CPU(Backend):
     name = "cpu"
     array_types = (np.ndarray, *_SCALARS)
     library = np
+    limit = 8191  # from where on a loop of its own pays
+    steady = True
     quiet = staticmethod(functools.partial(np.errstate, all="ignore"))
 
     def __init__(self) -> None:
@@ -50,7 +51,6 @@ class CPU(Backend):
         return kernels.COMPLEX.get(primitive.name, kernel) if dtype in complexes else kernel
 
     def large(self, primitive: Primitive, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """The function for large arrays, given the usual one."""
         from .compiled import elementwise  # with all that writes and compiles loops
 
         return elementwise.forward(primitive, kernel)

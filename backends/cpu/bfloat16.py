@@ -133,6 +133,7 @@ class BrainCPU(CPU):
 
     array_types = (Brain, ml_dtypes.bfloat16)
     mixes = True
+    limit, steady = None, False
     pull = None  # type: ignore[assignment]  # no kernel of a rule in one call: rules run as they are written
 
     def kernel(self, primitive: Primitive) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import no_grad, state, unusual
 from lucidgrad.core.plan import reach
-from lucidgrad.core.primitive import Kind, meta_of
+from lucidgrad.core.primitive import Kind, meta_of, watchers
 from lucidgrad.core.tape import FREED, Fork, Leaf, Output, ages, check_saved, node_of_edge, storage, touch
 from lucidgrad.func import trees
 from lucidgrad.tensor import Tensor
@@ -87,8 +87,14 @@ class Call:
         return self
 
     def run(self) -> tuple[Any, ...]:
-        """The arrays of the outputs; here tensors may be on several devices."""
-        arrays = [t.array for t in self.tensors]
+        """The arrays of the outputs."""
+        compute: Callable[..., Any] = self._compute
+        for watch in watchers:
+            compute = watch(self, compute)  # type: ignore[arg-type]
+        return compute(*(t.array for t in self.tensors))
+
+    def _compute(self, *arrays: Any) -> tuple[Any, ...]:
+        """Here arrays may be on several devices."""
         layers = [a for a in arrays if isinstance(a, Layer)]
         if not layers:
             return self._forward(*arrays)

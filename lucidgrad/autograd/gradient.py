@@ -9,7 +9,7 @@ from typing import Any
 
 from lucidgrad.core import batching, device
 from lucidgrad.core.accumulation import accumulate
-from lucidgrad.core.dispatch import bound, box, complexes, floats, node_of
+from lucidgrad.core.dispatch import box, complexes, floats, node_of
 from lucidgrad.core.engine import Walk, tape_namespace, tied
 from lucidgrad.core.errors import GradArgError
 from lucidgrad.core.levels import Layer, Level, run
@@ -143,8 +143,7 @@ def differentiate(
         walk.run(roots if create_graph else _raw_seeds(roots))
         found = list(map(walk.arrived.get, nodes))
         if not create_graph:
-            host = bound["Host"]
-            found = [box(g) if type(g) is host else None if g is None else box(_settled(g)) for g in found]
+            found = [None if g is None else box(_settled(g)) for g in found]
     if (materialize_grads or not allow) and not walk.arrived.keys() >= plan.wanted:  # reached with slope zero: zeros
         found = [_zeros(x, create_graph) if g is None and isinstance(x, Tensor) else g for g, x in zip(found, starts)]
     if ties:
@@ -381,11 +380,14 @@ def _roots(
 
 
 def _plain_roots(ends: Sequence[TensorOrEdge], seeds: Sequence[Any]) -> list[tuple[Any, Tensor]] | None:
-    """The usual case in short: arrays of the host, and seeds of their shapes and dtypes. None: anything else."""
+    """The usual case in short: arrays of one kind, and seeds of their shapes and dtypes. None: anything else."""
     if set(map(type, ends)) != _TENSORS or set(map(type, seeds)) != _TENSORS:
         return None
     ys, gs, nodes = list(map(_array_of, ends)), list(map(_array_of, seeds)), list(map(_node_of, ends))
-    if {bound["Host"]}.issuperset(map(type, ys + gs)) and list(map(_shape_of, ys)) == list(map(_shape_of, gs)):
+    kinds = {*map(type, ys), *map(type, gs)}
+    if len(kinds) > 1 or not kinds.isdisjoint(device.layers) or not kinds.isdisjoint(device.places):
+        return None
+    if list(map(_shape_of, ys)) == list(map(_shape_of, gs)):
         same = list(map(_dtype_of, ys)) == list(map(_dtype_of, gs)) and set(map(_alias_of, ends)) == _NO_ALIAS
         return list(zip(nodes, seeds)) if same and None not in nodes else None
     return None

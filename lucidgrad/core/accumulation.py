@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from . import device
-from .dispatch import bound, box, place_of, raw
+from .dispatch import box, place_of, raw
 from .modes import enable_grad
 from .primitive import registry
 from .tape import touch
@@ -45,7 +45,7 @@ def accumulate(arrivals: Iterable[tuple[Any, dict[Any, Any], Any]], create_graph
     A new one is kept as it is only if nobody else can see it. If anything raises, no ``.grad`` has changed: all that
     can fail comes first, then one step of C, in which nothing does, and which no signal interrupts.
     """
-    turn, host, backends, count_of = _turn, bound["Host"], device.by_array, sys.getrefcount
+    turn, backends, count_of = _turn, device.by_array, sys.getrefcount
     with turn.lock:
         while True:
             count = turn.count
@@ -58,11 +58,8 @@ def accumulate(arrivals: Iterable[tuple[Any, dict[Any, Any], Any]], create_graph
                 if old is None or create_graph or not _adds_in_place(old, g):
                     if name not in new:
                         tensors.append(tensor)
-                    if alone and old is None and type(g) is host and not create_graph and backends[host].owns(g):
-                        new[name] = box(g)
-                    else:
-                        new[name] = _sum(old, g, alone, create_graph)
-                elif type(old.array) is host:
+                    new[name] = _sum(old, g, alone, create_graph)
+                elif backends[type(old.array)].steady:
                     touch(old.array)
                     targets.append(old.array)
                     addends.append(g)

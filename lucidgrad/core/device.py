@@ -21,6 +21,9 @@ _quiets: list[Callable[[], AbstractContextManager[Any]]] = []
 places: dict[type, Callable[[Any], Any]] = {}
 
 
+#: Types of arrays that are made of arrays.
+layers: set[type] = set()
+
 #: Array types whose library copies where others give views -> whether it does, by the primitive's name and keywords.
 copying: dict[type, Callable[[str, dict[str, Any]], bool]] = {}
 

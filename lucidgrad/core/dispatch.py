@@ -13,7 +13,7 @@ from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .modes import inference_mode, set_casting, state, unusual
-from .primitive import ELEMENTWISE, LARGE, ROUNDED, Primitive, meta_of, registry
+from .primitive import ELEMENTWISE, Primitive, meta_of, registry
 from .tape import Extras, Fork, Node, Output, ages, storage
 
 SCALARS = (bool, int, float, complex)
@@ -221,41 +221,26 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
         return primitive.find_kernel(type(arrays[first]))(*arrays, **keywords)
     if arrays[first].dtype not in floats:
         arrays = _promote(primitive, arrays, keywords)
-    y = kernel_of(primitive, arrays[first], arrays)(*arrays, **keywords)
+    dtype = arrays[first].dtype if primitive.dtype == "float" else None
+    y = primitive.kernels_for(type(arrays[first]), dtype).of(*arrays)(*arrays, **keywords)
     return tuple(map(home.settle, y)) if primitive.outputs else home.settle(y)
 
 
-def kernel_of(primitive: Primitive, lead: Any, arrays: Sequence[Any]) -> Any:
-    """The kernel for these operands of one back end, the first array among them; all ways lead to it.
-
-    It depends on nothing but the operands. The compiled operators and forward mode have it written out.
-    """
-    kind = type(lead)
-    kernel = primitive.kernel_for(kind, lead.dtype) if primitive.dtype == "float" else primitive.find_kernel(kind)
-    if primitive.kind is ELEMENTWISE and kind is bound["Host"]:
-        for a in arrays:
-            if type(a) is kind and a.size > LARGE:
-                return primitive.large_kernel(kernel, lead)
-    return kernel
-
-
 @functools.cache
-def way(primitive: Primitive, dtype: Any, *kinds: Any) -> tuple[dict[Any, Any], Any, Any, bool] | None:
-    """What `compute` comes to, where the types of the arguments and the first array's dtype tell; or None.
+def way(primitive: Primitive, dtype: Any, *kinds: Any) -> tuple[dict[Any, Any], Any, Any] | None:
+    """``(table, key, settle)``: what `compute` finds for arguments of these types, the first array being of a dtype.
 
-    ``(table, key, settle, sized)``: the kernel is ``table[key]``, which a profiler may have changed; ``sized``: there
-    is one with other bits for large arrays.
+    ``table[key]`` are the kernels. None: the arrays themselves tell what is to be done.
     """
     home, first = home_of(*kinds)
     if home is None or not (home.rank or dtype in floats):
-        return None  # it has to look at the arrays
+        return None
     kind = kinds[first]
-    sized = primitive.kind is ELEMENTWISE and kind is bound["Host"] and primitive.name not in ROUNDED
     if primitive.dtype == "float" and not home.rank:
-        primitive.kernel_for(kind, dtype)
-        return primitive.by_dtype[kind], dtype, home.settle, sized
-    primitive.find_kernel(kind)
-    return primitive.kernels, kind, home.settle, sized
+        primitive.kernels_for(kind, dtype)
+        return primitive.by_dtype[kind], dtype, home.settle
+    primitive.kernels_for(kind)
+    return primitive.kernels, kind, home.settle
 
 
 @functools.cache
@@ -424,7 +409,8 @@ def record(
     """Make the node of a call."""
     made = node_type()
     first = y[0] if primitive.outputs else y
-    large = primitive.kind is ELEMENTWISE and type(first) is bound["Host"] and first.size > LARGE
+    limit = device.by_array[type(first)].limit if primitive.kind is ELEMENTWISE else None
+    large = limit is not None and first.size > limit
     made.recipe = primitive.recipe(wanted, True) if large else primitive.recipe(() if primitive.variadic else wanted)
     made.saved = made.recipe.save(y, arrays, keywords)
     inputs = tuple(node if i in wanted else None for i, node in enumerate(nodes))

@@ -19,7 +19,7 @@ from .engine import Walk, fit, tape_namespace
 from .levels import Layer, LayerBackend, Level, check_alive, filled, is_outside, namespace, newer, run, structural
 from .modes import inference_mode, state
 from .plan import Plan
-from .primitive import ELEMENTWISE, LARGE, LINEAR, Primitive, joint, meta_of, primitive
+from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, meta_of, primitive
 from .tape import Leaf
 
 
@@ -150,10 +150,9 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         way = None if level.ended else find(x.dtype, type(x), type(t))  # type: ignore[arg-type]  # types have a hash
         if way is None:
             return run_dual(a, **keywords)
-        table, key, settle, sized, push, xp = way
-        kernel = table[key]
-        if sized and x.size > LARGE:
-            kernel = primitive.large_kernel(kernel, x)
+        table, key, settle, push, xp = way
+        found = table[key]
+        kernel = found.usual if found.limit is None or x.size <= found.limit else found.larger()
         y = kernel(x, **keywords) if keywords else kernel(x)
         y = y if type(y) is type(x) else settle(y)
         if push is None or (casts and y.dtype not in floats):
@@ -179,10 +178,9 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         way = None if level.ended else find(lead.dtype, type(x), type(z), type(t), type(u))  # type: ignore[arg-type]
         if way is None:
             return run_dual(a, b, **keywords)
-        table, key, settle, sized, push, xp = way
-        kernel = table[key]
-        if sized and (lead.size > LARGE or (type(z) is type(x) and z.size > LARGE)):
-            kernel = primitive.large_kernel(kernel, lead)
+        table, key, settle, push, xp = way
+        found = table[key]
+        kernel = found.usual if found.limit is None else found.of(x, z)
         y = kernel(x, z, **keywords) if keywords else kernel(x, z)
         if type(y) is not type(lead):
             y = settle(y)

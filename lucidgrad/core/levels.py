@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import device, dispatch
-from .primitive import Primitive, registry
+from .primitive import Kernels, Primitive, registry
 
 _numbers = itertools.count(1)
 
@@ -176,7 +176,9 @@ class _Namespace:
         def function(*arrays: Any, **keywords: Any) -> Any:
             keywords = {**defaults, **keywords} if defaults else keywords
             way = find(primitive, None, *map(type, arrays))  # that of layers, whatever their dtype
-            return dispatch.compute(primitive, arrays, keywords) if way is None else way[0][way[1]](*arrays, **keywords)
+            if way is None:
+                return dispatch.compute(primitive, arrays, keywords)
+            return way[0][way[1]].usual(*arrays, **keywords)
 
         setattr(self, name, function)
         return function
@@ -192,6 +194,7 @@ class LayerBackend:
     """A kind of layer as a back end: kernels are the primitives, interpreted one level down."""
 
     rank = 1
+    limit, steady = None, False
     replaces = False  # what layers hold is replaced inside of them
     xp = namespace
     unwritable = "an expanded view, or a read-only array; clone it first, or use the out-of-place form"
@@ -199,14 +202,15 @@ class LayerBackend:
     def __init__(self, name: str, layer: type[Layer], interpreter: Callable[..., Any]) -> None:
         self.name, self.array_types, self._interpreter = name, (layer,), interpreter
         device.by_array[layer] = self
+        device.layers.add(layer)
 
     def kernel(self, primitive: Primitive) -> Callable[..., Any]:
         if primitive.name in structural:
             return lambda *arrays, **keywords: primitive.program(self.xp, *arrays, **keywords)
         return self._interpreter(primitive)
 
-    def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
-        return kernel
+    def kernels_of(self, primitive: Primitive, dtype: Any) -> Kernels:
+        return Kernels(self.kernel(primitive))
 
     def settle(self, y: Any) -> Any:
         return y

@@ -29,7 +29,7 @@ from .dispatch import (
     unified,
 )
 from .modes import new, precision, recording, told, unusual
-from .primitive import ELEMENTWISE, LARGE, REQUIRED, ROUNDED, Primitive, meta_of
+from .primitive import ELEMENTWISE, REQUIRED, ROUNDED, Primitive, meta_of
 from .tape import Node, ages
 
 
@@ -257,14 +257,15 @@ class _Template:
             other = " or ".join(
                 ["_lead.dtype not in _floats"] * (self.p.dtype == "float") + ["_lead.dtype in _halves"] * self.p.single
             )
-            lines += ["    _kernel = _by_dtype[_kind][_lead.dtype]", "except KeyError:"]
+            lines += ["    _found = _by_dtype[_kind][_lead.dtype]", "except KeyError:"]
             lines += [f"    if {other}:", "        " + self.fallback]
-            lines += ["    _kernel = _P.kernel_for(_kind, _lead.dtype)"]
+            lines += ["    _found = _P.kernels_for(_kind, _lead.dtype)"]
         else:
-            lines += ["    _kernel = _kernels[_kind]", "except KeyError:", "    _kernel = _P.find_kernel(_kind)"]
+            lines += ["    _found = _kernels[_kind]", "except KeyError:", "    _found = _P.kernels_for(_kind)"]
+        lines += ["_kernel = _found.usual"]
         if self.large:
-            lines += ["_big = False", f"if _kind is _Host and {self._is_big()}:"]
-            lines += ["    _big, _kernel = True, _P.large_kernel(_kernel, _lead)"]
+            lines += ["_big = False", f"if _found.limit is not None and {self._is_big()}:"]
+            lines += ["    _big, _kernel = True, _found.larger()"]
         lines += [f"_y = _kernel({arrays}{self.call_keywords})"]
         lines += ["if type(_y) is not _kind:", "    _y = _settle(_y, _lead)"]
         lines += ["_out = _Tensor()", "_out.array = _y"]
@@ -286,7 +287,8 @@ class _Template:
     def _is_big(self) -> str:
         """Whether there is a large operand, wherever it stands."""
         others = () if self.p.name in ROUNDED else range(1, len(self.xs))
-        found = [f"_lead.size > {LARGE}", *(f"type(_a{i}) is _Host and _a{i}.size > {LARGE}" for i in others)]
+        found = ["_lead.size > _found.limit"]
+        found += [f"type(_a{i}) is _kind and _a{i}.size > _found.limit" for i in others]
         return found[0] if len(found) == 1 else f"({' or '.join(found)})"
 
     def _off_tape(self) -> list[str]:
@@ -301,7 +303,7 @@ class _Template:
 
     def _fit(self) -> list[str]:
         arrays = [f"_a{i}" for i in range(len(self.xs))]
-        plain = f"(_kind is _Host or type(_y) is not _Batched and type(_y) is not _Dual or _alike({', '.join(arrays)}))"
+        plain = f"(_kind not in _layers or _alike({', '.join(arrays)}))"
         if not self.p.kind.broadcasts:
             alike = " and ".join(f"{a}.dtype is _y.dtype" for a in arrays)
             alike = f"{plain} and {alike}" if len(arrays) > 1 else alike
@@ -320,7 +322,7 @@ class _Template:
             return ["_n.fit = None"]
         found = f"_fits(_y, {', '.join(arrays)})"
         if len(arrays) == 2 and self.p.kind.broadcasts:  # written out for two arrays without levels
-            found = f"((_a0.shape, _a0.dtype, ()), (_a1.shape, _a1.dtype, ())) if _kind is _Host else {found}"
+            found = f"((_a0.shape, _a0.dtype, ()), (_a1.shape, _a1.dtype, ())) if _kind not in _layers else {found}"
         if not self.large:
             return [f"_n.fit = None if {alike} else {found}"]
         return [f"if {alike}:", "    _n.fit = None", "else:", f"    _n.fit = {found}", f"    {_BIG_RESULT}"]
@@ -385,7 +387,7 @@ def _subsets(items: list[int]) -> list[list[int]]:
 
 
 #: Operands that broadcast may be smaller than the result, which is what the rules meet.
-_BIG_RESULT = f"_big = _kind is _Host and _y.size > {LARGE}"
+_BIG_RESULT = "_big = _found.limit is not None and _y.size > _found.limit"
 
 #: Globals of the compiled operators, beside `dispatch.bound`; there they have an underscore before their names.
 _NAMES: dict[str, Any] = {
@@ -400,6 +402,7 @@ _NAMES: dict[str, Any] = {
     "halves": halves,
     "history": history,
     "layer_among": layer_among,
+    "layers": device.layers,
     "lifted": lifted,
     "meta_of": meta_of,
     "new": new.get,

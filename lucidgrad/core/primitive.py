@@ -30,8 +30,6 @@ REDUCTION = Kind("reduction", single=True)  # batching shifts the axis keywords
 MATRIX = Kind("matrix", broadcasts=True)  # acts on the last two axes, broadcasts the others
 
 
-#: From more elements than this on a back end may have kernels of another kind, for which looking closer pays.
-LARGE = 8191
 #: Operations that every kernel rounds alike: which one runs shows in no bit, so one operand tells enough of the sizes.
 ROUNDED = frozenset(
     """
@@ -159,6 +157,44 @@ def _compiled(source: str) -> Any:
     return eval(source, {})
 
 
+class Kernels:
+    """The functions that compute a primitive on arrays of one type: the usual one, and that for large operands.
+
+    ``limit`` is the largest number of elements that is not large yet; None: there is no other function. A back end
+    gives them; ``watched`` are the same while somebody looks on at every call.
+    """
+
+    __slots__ = ("_larger", "_make", "limit", "unwatched", "usual")
+
+    def __init__(self, usual: Callable[..., Any], limit: int | None = None, make: Any = None) -> None:
+        self.usual, self.limit, self._make = usual, limit, make
+        self._larger: Callable[..., Any] | None = None
+        self.unwatched: Kernels | None = None
+
+    def larger(self) -> Callable[..., Any]:
+        """The function for large operands, made when it is first asked for."""
+        if self._larger is None:
+            self._larger = self._make()
+        return self._larger  # type: ignore[return-value]  # by now it is there
+
+    def of(self, *arrays: Any) -> Callable[..., Any]:
+        """The function for operands of this type and Python numbers: nothing but they decide."""
+        if self.limit is not None:
+            for a in arrays:
+                if getattr(a, "size", 0) > self.limit:
+                    return self.larger()
+        return self.usual
+
+    def watched(self, by: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Kernels":
+        made = Kernels(by(self.usual), self.limit, lambda: by(self.larger()))
+        made.unwatched = self
+        return made
+
+
+#: Who looks on at every call of a kernel: ``(primitive, function) -> function``.
+watchers: list[Callable[["Primitive", Callable[..., Any]], Callable[..., Any]]] = []
+
+
 class Primitive:
     """A declared primitive. ``op`` is the function that users call, compiled by `operators`."""
 
@@ -225,9 +261,8 @@ class Primitive:
         #: The kinds of those that take the dtype of floats beside them: booleans lift none, but functions would.
         self.yields = (0, 1) if dtype == "float" else (1,)
         self._needs = {rule: self._read(rule) for rule in (*self.rules, self.joint) if rule is not None}
-        self.kernels: dict[type, Callable[..., Any]] = {}  # by array type, found when first asked for
-        self.by_dtype: dict[type, dict[Any, Callable[..., Any]]] = {}  # and by dtype, where floats come out
-        self._large: dict[tuple[type, Any], Callable[..., Any]] = {}  # for large arrays, by type and dtype
+        self.kernels: dict[type, Kernels] = {}  # by array type, found when first asked for
+        self.by_dtype: dict[type, dict[Any, Kernels]] = {}  # and by dtype, where floats come out
         self._recipes: dict[tuple[tuple[int, ...], bool], Recipe] = {}
         self.op: Callable[..., Any] = program  # replaced by operators.compile_op
 
@@ -281,31 +316,23 @@ class Primitive:
             found.append(parameter(k, kind, default=default, annotation=notes.get(k, REQUIRED)))
         return inspect.Signature(found, __validate_parameters__=False)
 
-    def find_kernel(self, array_type: type) -> Callable[..., Any]:
-        """The function that computes this primitive on arrays of a type."""
-        kernel = self.kernels.get(array_type)
-        if kernel is None:
+    def kernels_for(self, array_type: type, dtype: Any = None) -> Kernels:
+        """The functions for arrays of a type; for a dtype, since complex numbers may have a way of their own."""
+        table = self.kernels if dtype is None else self.by_dtype.setdefault(array_type, {})
+        key = array_type if dtype is None else dtype
+        if key not in table:
             backend = device.by_array.get(array_type)
             if backend is None:
                 raise TypeError(f"{self.name}: no back end for arrays of type {array_type.__name__}")
-            kernel = self.kernels[array_type] = backend.kernel(self)
-        return kernel
+            found = backend.kernels_of(self, dtype)
+            for watch in watchers:
+                found = found.watched(functools.partial(watch, self))
+            table[key] = found
+        return table[key]
 
-    def kernel_for(self, array_type: type, dtype: Any) -> Callable[..., Any]:
-        """The same for a dtype: a back end may compute complex numbers in a way of their own."""
-        table = self.by_dtype.setdefault(array_type, {})
-        if dtype not in table:
-            table[dtype] = device.by_array[array_type].kernel_for(self, self.find_kernel(array_type), dtype)
-        return table[dtype]
-
-    def large_kernel(self, kernel: Callable[..., Any], lead: Any) -> Callable[..., Any]:
-        """The function for large arrays, where a back end has one beside the usual one."""
-        key = type(lead), lead.dtype
-        found = self._large.get(key)
-        if found is None:
-            make = getattr(device.by_array.get(key[0]), "large", None)
-            found = self._large[key] = kernel if make is None else make(self, kernel)
-        return found
+    def find_kernel(self, array_type: type) -> Callable[..., Any]:
+        """The usual function on arrays of a type."""
+        return self.kernels_for(array_type).usual
 
     def recipe(self, wanted: tuple[int, ...], large: bool = False) -> Recipe:
         """The rules for these inputs and for results that are large or not, made once."""
