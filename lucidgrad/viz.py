@@ -141,7 +141,9 @@ def _find_metas(order: list[Any], metas: dict[Any, Any]) -> None:
 def _boxes(losses: Sequence[Tensor], names: dict[Any, str]) -> list[Box]:
     """One box per operation and leaf, inputs first."""
     roots = [(node_of(loss), loss) for loss in losses]
-    order = sorted(reach([node for node, _ in roots if node is not None])[0], key=operator.attrgetter("age"))
+    order = sorted(
+        reach([node for node, _ in roots if node is not None])[0], key=operator.attrgetter("when"), reverse=True
+    )
     metas = {node: meta_of(loss.array)[:2] for node, loss in roots}
     _find_metas(order, metas)
     boxes: dict[Any, Box] = {}

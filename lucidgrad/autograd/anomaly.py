@@ -50,7 +50,7 @@ def _note_nan(node: Any, y: Any, arrays: Any) -> None:
 def _story(node: Any) -> str:
     """Which of the operations that a node depends on had the first NaN in forward, if one had."""
     noted = [n for n in reach([node])[0] if getattr(n, "extras", None) is not None and n.extras.metadata]
-    guilty = max((n for n in noted if _NAN in n.extras.metadata), key=lambda n: n.age, default=None)
+    guilty = min((n for n in noted if _NAN in n.extras.metadata), key=lambda n: n.when, default=None)
     if guilty is None:
         return ""
     verb = guilty.extras.metadata[_NAN]

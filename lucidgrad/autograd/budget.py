@@ -104,7 +104,7 @@ class _Pool:
             firm = all(s or is_firm(a, p) for a, p, s in zip(arrays, parents, sources, strict=False))
             call = self._call(primitive, y, arrays, sources, keywords) if firm else None
             if call is not None:
-                call.age, call.place = node.age, place
+                call.when, call.place = node.when, place
             saved: list[Any] = []
             for (kind, at), value in zip(recipe.items, node.saved, strict=True):
                 if kind == "y" and call is not None:

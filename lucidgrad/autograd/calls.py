@@ -12,8 +12,8 @@ from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import no_grad, state, unusual
 from lucidgrad.core.plan import reach
-from lucidgrad.core.primitive import Kind, meta_of, watchers
-from lucidgrad.core.tape import FREED, Fork, Leaf, Output, ages, check_saved, node_of_edge, storage, touch
+from lucidgrad.core.primitive import Kernels, Kind, meta_of, watchers
+from lucidgrad.core.tape import FREED, Fork, Leaf, Output, check_saved, clock, node_of_edge, storage, touch
 from lucidgrad.func import trees
 from lucidgrad.tensor import Tensor
 
@@ -49,7 +49,7 @@ class Call:
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
-        self.name, self.begin, self.count = function.__name__, next(ages), len(args)
+        self.name, self.begin, self.count = function.__name__, next(clock), len(args)
         self.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         self.tensors = [args[i] for i in self.places]
         self.shapes = [t.array.shape for t in self.tensors]
@@ -78,9 +78,9 @@ class Call:
         return tuple(range(len(self.places)))
 
     # as a primitive
-    def find_kernel(self, array_type: type) -> Callable[..., Any]:
+    def kernels_for(self, array_type: type, dtype: Any = None) -> Kernels:
         """Forward, or what dual numbers make of it."""
-        return dual.interpreter(self) if array_type is dual.Dual else self._forward  # type: ignore[arg-type]
+        return Kernels(dual.interpreter(self) if array_type is dual.Dual else self._forward)  # type: ignore[arg-type]
 
     def recipe(self, wanted: tuple[int, ...]) -> "Call":
         """The call itself is the recipe of its node."""
@@ -98,7 +98,7 @@ class Call:
         layers = [a for a in arrays if isinstance(a, Layer)]
         if not layers:
             return self._forward(*arrays)
-        return tuple(self.find_kernel(type(max(layers, key=lambda a: a.level)))(*arrays))
+        return tuple(self.kernels_for(type(max(layers, key=lambda a: a.level))).usual(*arrays))
 
     def _forward(self, *arrays: Any) -> tuple[Any, ...]:
         function, ctx = self.function, self.ctx
@@ -398,7 +398,7 @@ class Call:
         node = node_of(t)
         if node is None:
             return False
-        return node.age > self.begin or any(n is not None and n in reach([node])[0] for n in self.nodes)
+        return node.when < self.begin or any(n is not None and n in reach([node])[0] for n in self.nodes)
 
     def _reason(self, where: str) -> str:
         return (

@@ -14,8 +14,20 @@ class Call:
     """One operation: how to compute its results again, and the results if they are held."""
 
     __slots__ = (
-        "__weakref__", "age", "base", "bytes", "held", "inputs", "keywords", "metas", "number", "place", "position",
-        "primitive", "refs", "wanted",
+        "__weakref__",
+        "base",
+        "bytes",
+        "held",
+        "inputs",
+        "keywords",
+        "metas",
+        "number",
+        "place",
+        "position",
+        "primitive",
+        "refs",
+        "wanted",
+        "when",
     )  # fmt: skip
 
     primitive: Primitive
@@ -28,7 +40,7 @@ class Call:
     bytes: int
     position: int  # the bytes of all results before this one
     number: int
-    age: int
+    when: int
     place: Any
     wanted: bool
 
@@ -41,10 +53,10 @@ class Call:
 
     def changed(self, arrays: Iterable[Any]) -> bool:
         """Whether one of these arrays was written in place after the call."""
-        if last_write.age > self.age:
+        if last_write.when < self.when:
             return False
         marks = [written.get(id(storage(a))) for a in arrays if type(a) in device.by_array]
-        return any(mark is not None and mark.age < self.age for mark in marks)
+        return any(mark is not None and mark.when > self.when for mark in marks)
 
     def sources(self) -> Iterator["Source"]:
         """The inputs that other calls made."""
@@ -61,7 +73,7 @@ class Call:
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Compute the results again."""
-        if last_write.age < self.age and self.changed((*self.inputs, *arrays_in(self.keywords))):
+        if last_write.when > self.when and self.changed((*self.inputs, *arrays_in(self.keywords))):
             raise RuntimeError(
                 f"memory_budget: {self.primitive.name} has to be computed again, but an input of it was modified by an "
                 f"in-place operation since; clone it before, or do this part outside of memory_budget"

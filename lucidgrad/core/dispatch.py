@@ -14,7 +14,7 @@ from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .modes import inference_mode, set_casting, state, unusual
 from .primitive import ELEMENTWISE, Primitive, meta_of, registry
-from .tape import Extras, Fork, Node, Output, ages, storage
+from .tape import Extras, Fork, Node, Output, clock, storage
 
 SCALARS = (bool, int, float, complex)
 
@@ -218,7 +218,7 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
     if home is None:
         return _compute_mixed(primitive, arrays, keywords)
     if home.rank:  # which computes one level down
-        return primitive.find_kernel(type(arrays[first]))(*arrays, **keywords)
+        return primitive.kernels_for(type(arrays[first])).usual(*arrays, **keywords)
     if arrays[first].dtype not in floats:
         arrays = _promote(primitive, arrays, keywords)
     dtype = arrays[first].dtype if primitive.dtype == "float" else None
@@ -260,10 +260,10 @@ def _compute_mixed(primitive: Primitive, arrays: Sequence[Any], keywords: dict[s
     layers = [a for a in own if device.by_array[type(a)].rank]
     if layers:
         newest = max(layers, key=operator.attrgetter("level"))
-        return primitive.find_kernel(type(newest))(*arrays, **keywords)
+        return primitive.kernels_for(type(newest)).usual(*arrays, **keywords)
     for a in own:
         if device.by_array[type(a)].mixes:  # two kinds of arrays of one device
-            return primitive.find_kernel(type(a))(*arrays, **keywords)
+            return primitive.kernels_for(type(a)).usual(*arrays, **keywords)
     return compute(primitive, meet(primitive, arrays), keywords)
 
 
@@ -417,7 +417,7 @@ def record(
     made.origin = inputs if made.recipe.only is None else inputs[made.recipe.index]
     made.fit = fits(first, *arrays)
     made.extras = extras_of(first, *arrays) or (None if node_type is Node else Extras())
-    made.age = next(ages)
+    made.when = next(clock)
     if state.keeping is not None:
         state.keeping(made, y, arrays, keywords)
     return made

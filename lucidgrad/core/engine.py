@@ -18,7 +18,7 @@ from .levels import is_outside
 from .modes import Recording, recording, state, walking
 from .plan import Plan, extras_of_node, raise_freed, reach
 from .primitive import LINEAR, Primitive, registry
-from .tape import FREED, Extras, Fork, Leaf, Node, Output, ages, check_saved, last_write, node_of_edge
+from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, clock, last_write, node_of_edge
 
 _dtype_of_array, _dtype_of_tensor = operator.attrgetter("dtype"), operator.attrgetter("array.dtype")
 
@@ -205,18 +205,18 @@ class Walk:
         add = self._add if not device.places else self.send
         array_type: Any = None
         xp: Any = tape_namespace
-        oldest = plan.order[-1].age if plan.order else 0
-        stale = last_write.age < oldest  # whether something was written since the oldest node was made
+        oldest = plan.order[-1].when if plan.order else 0
+        stale = last_write.when > oldest  # whether something was written since the oldest node was made
         for node in plan.order:
             g = take(node, None)
             if g is None:
                 continue
             if node.extras is not None or (special and node in special):
                 self._step(node, g)
-                stale = last_write.age < oldest  # hooks and functions of users may write
+                stale = last_write.when > oldest  # hooks and functions of users may write
                 special = special if not self.nested else plan.reached
                 continue
-            if stale and last_write.age < node.age:
+            if stale and last_write.when > node.when:
                 check_saved(node)
             recipe = node.recipe
             saved = node.saved
@@ -245,7 +245,7 @@ class Walk:
         for observer in state.observers:
             observer.before(node, g)
         recipe, extras = node.recipe, node.extras
-        if last_write.age < node.age:
+        if last_write.when > node.when:
             check_saved(node)
         saved = node.saved
         if saved is FREED:
@@ -472,7 +472,7 @@ def tied(g: Any, *nodes: Any) -> Any:
             made.recipe, made.saved, made.fit = _CONSTANT if end is None else _TIED, (), None
             made.origin = end, node
             made.extras = extras_of(g.array) if device.places else None
-            made.age, end = next(ages), made
+            made.when, end = next(clock), made
     return box(g.array, end)
 
 

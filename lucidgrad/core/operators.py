@@ -30,7 +30,7 @@ from .dispatch import (
 )
 from .modes import new, precision, recording, told, unusual
 from .primitive import ELEMENTWISE, REQUIRED, ROUNDED, Primitive, meta_of
-from .tape import Node, ages
+from .tape import Node, clock
 
 
 def compile_op(primitive: Primitive) -> Callable[..., Any]:
@@ -276,7 +276,7 @@ class _Template:
             lines += ["    " + line for line in (*self._off_tape(), *self._view())]
             lines += ["    return _out", "_n = _Node()", "_n.extras = _extras_of(_y, _lead) if _places else None"]
             lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["_n.age = next(_ages)", "if _unusual and _new().keeping is not None:"]
+            lines += ["_n.when = next(_clock)", "if _unusual and _new().keeping is not None:"]
             lines += [f"    _new().keeping(_n, _y, ({arrays},), {self.keyword_dict})"]
             lines += ["    " + line for line in self._tell("_n")]
             lines += ["_out._node = _n", "_out._alias = None", *self._view(), "return _out"]
@@ -393,7 +393,7 @@ _BIG_RESULT = "_big = _found.limit is not None and _y.size > _found.limit"
 _NAMES: dict[str, Any] = {
     "UNSET": UNSET,
     "Node": Node,
-    "ages": ages,
+    "clock": clock,
     "alike": alike,
     "apply": apply,
     "extras_of": extras_of,

@@ -1,6 +1,6 @@
 """The plan of a walk: which nodes it visits, found before anything runs.
 
-A node is older than all its users, so age orders the graph and no other sort is needed.
+A node is older than all its users, so their times order the graph, and no other sort is needed.
 """
 
 import operator
@@ -10,7 +10,7 @@ from typing import Any
 from .modes import state
 from .tape import FREED, Leaf
 
-_age, extras_of_node = operator.attrgetter("age"), operator.attrgetter("extras")
+_when, extras_of_node = operator.attrgetter("when"), operator.attrgetter("extras")
 _NONE: frozenset[Any] = frozenset()
 
 
@@ -28,7 +28,7 @@ class Plan:
         self._leaves = list(filter(extras_of_node, leaves))
         visited = self.reached.difference(leaves)
         visited.update(self._leaves)
-        self.order = sorted(visited, key=_age)
+        self.order = sorted(visited, key=_when, reverse=True)
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
         self.inner: set[Any] | frozenset[Any] = _NONE

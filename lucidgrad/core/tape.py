@@ -8,8 +8,8 @@ from typing import Any
 from . import device
 from .primitive import Meta, Recipe, meta_of
 
-#: Ages count down: a younger node has a smaller age, so a heap of ages gives the youngest first.
-ages = itertools.count(-1, -1)
+#: Counts nodes and in-place writes: what came later has a greater number.
+clock = itertools.count(1)
 
 #: Takes the place of saved values once they are freed.
 FREED = ("freed",)
@@ -17,11 +17,11 @@ FREED = ("freed",)
 
 # -- in-place writes -----------------------------------------------------------------------------
 class _Written:
-    """When a piece of memory was last written in place (an age), and how often."""
+    """When a piece of memory was last written in place, and how often."""
 
-    __slots__ = ("age", "count", "owner")
+    __slots__ = ("count", "owner", "when")
 
-    age: int
+    when: int
     count: int
     owner: weakref.ref[Any]
 
@@ -32,9 +32,9 @@ written: dict[int, _Written] = {}
 
 
 class _LastWrite:
-    """The age of the last in-place write anywhere: nodes that are younger need not be checked."""
+    """When the last in-place write was, anywhere: nodes that are younger need not be checked."""
 
-    age: float = 1
+    when: int = 0
 
 
 last_write = _LastWrite()
@@ -49,14 +49,14 @@ def touch(array: Any) -> None:
     """Note that the memory of an array was written in place."""
     owner = storage(array)
     key = id(owner)
-    mark, age = written.get(key), next(ages)
+    mark, when = written.get(key), next(clock)
     if mark is None:
         mark = _Written()
-        mark.count, mark.age = 0, age
+        mark.count, mark.when = 0, when
         mark.owner = weakref.ref(owner, lambda _: written.pop(key, None))
         written[key] = mark
     mark.count += 1
-    mark.age = last_write.age = age
+    mark.when = last_write.when = when
 
 
 def version(array: Any) -> int:
@@ -73,7 +73,7 @@ def check_saved(node: "Node") -> None:
             if type(array) not in device.by_array:
                 continue
             mark = written.get(id(storage(array)))
-            if mark is not None and mark.age < node.age:
+            if mark is not None and mark.when > node.when:
                 what = {
                     "y": "its output",
                     "part": f"its output {at}",
@@ -195,10 +195,10 @@ class Node(GraphNode):
     ``extras`` is None for a plain node, and the walk then spends no thought on it.
     """
 
-    __slots__ = ("__weakref__", "age", "extras", "fit", "origin", "recipe", "saved")
+    __slots__ = ("__weakref__", "extras", "fit", "origin", "recipe", "saved", "when")
 
     recipe: Recipe
-    age: int
+    when: int
     fit: tuple[Any, ...] | None
 
     @property
@@ -250,13 +250,13 @@ class Fork(Node):
 class Output(GraphNode):
     """One output of a `Fork`."""
 
-    __slots__ = ("__weakref__", "age", "extras", "fork", "index", "origin")
+    __slots__ = ("__weakref__", "extras", "fork", "index", "origin", "when")
 
     saved = ()
     extras: Extras
 
     def __init__(self, fork: Fork, index: int) -> None:
-        self.fork, self.index, self.origin, self.age = fork, index, (fork,), next(ages)
+        self.fork, self.index, self.origin, self.when = fork, index, (fork,), next(clock)
         self.extras = Extras(fork.extras.place)  # type: ignore[union-attr]
 
     @property
@@ -267,14 +267,14 @@ class Output(GraphNode):
 class Leaf(GraphNode):
     """Where a gradient ends. It knows its tensor weakly: the tensor owns the gradient, the graph must not."""
 
-    __slots__ = ("__weakref__", "age", "extras", "tensor")
+    __slots__ = ("__weakref__", "extras", "tensor", "when")
 
     origin = ()
     saved = ()
     extras: Extras | None
 
     def __init__(self, tensor: Any) -> None:
-        self.age = next(ages)
+        self.when = next(clock)
         self.extras = None
         self.tensor = weakref.ref(tensor)
 

@@ -18,7 +18,7 @@ from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.inplace import check_writable
-from lucidgrad.core.tape import ages, last_write, storage, touch, written
+from lucidgrad.core.tape import clock, last_write, storage, touch, written
 
 Settings = dict[str, Any]
 
@@ -79,10 +79,10 @@ class Plan:
                 touch(array)
             self.marks = [written[id(storage(array))] for array in arrays]  # they last as long as the arrays
             return
-        last_write.age = age = next(ages)
+        last_write.when = when = next(clock)
         for mark in self.marks:
             mark.count += 1
-            mark.age = age
+            mark.when = when
 
 
 class Step:

@@ -14,7 +14,7 @@ from lucidgrad.autograd.recomputation import arrays_in
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.modes import enable_grad, new_nodes, set_casting, state
 from lucidgrad.core.primitive import meta_of
-from lucidgrad.core.tape import ages, storage, written
+from lucidgrad.core.tape import clock, storage, written
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
@@ -75,7 +75,7 @@ class _Frame:
     ) -> None:
         self.function, self.names = function, tuple(kwargs)
         self.inputs = KeptTensors((*args, *kwargs.values()))
-        self.began = self.ended = next(ages)  # writes that come later are found by these
+        self.began = self.ended = next(clock)  # writes that come later are found by these
         self.check, self.keeps = check, keeps
         self.numbers = random.remember() if preserve else None
         self.casting = state.casting
@@ -121,7 +121,7 @@ class _Frame:
         collected: dict[int, Any] = {}
         stamps: list[int] = []
         log: list[str] = []
-        began = next(ages)
+        began = next(clock)
 
         def collect(node: Any) -> None:
             log.append(node.recipe.primitive.name)
@@ -144,7 +144,7 @@ class _Frame:
             if _written_since(array, self.ended) and not _written_since(array, began):
                 raise _modified(log[-1], array, "between both runs")
             collected[number] = array
-            stamps.append(next(ages))
+            stamps.append(next(clock))
             return array
 
         casting = state.casting
@@ -177,9 +177,9 @@ class _Frame:
         return f"\nfirst run:  {', '.join(self.log)}\nsecond run: {', '.join(log)}"
 
 
-def _written_since(array: Any, age: int) -> bool:
+def _written_since(array: Any, when: int) -> bool:
     mark = written.get(id(storage(array)))
-    return mark is not None and mark.age < age
+    return mark is not None and mark.when > when
 
 
 def _modified(op: str, array: Any, when: str) -> RuntimeError:
@@ -244,7 +244,7 @@ def checkpoint(
     frame.log = [] if debug else None
     with pair[0], new_nodes(frame.drop):
         made = function(*args, **kwargs)
-    frame.ended, frame.is_over = next(ages), True
+    frame.ended, frame.is_over = next(clock), True
     return made
 
 

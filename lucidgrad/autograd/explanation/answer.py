@@ -235,7 +235,7 @@ def _unreached(loss: Tensor, x: Tensor, plan: Plan) -> Explanation:
         return found
     kept = list(_kept(plan))
     constant = any(array is storage(x.array) for array in kept)
-    if node.age < node_of(loss).age:  # younger than the loss
+    if node.when > node_of(loss).when:  # younger than the loss
         if constant and type(node) is Leaf:
             return _late()
         return Explanation(
@@ -247,7 +247,7 @@ def _unreached(loss: Tensor, x: Tensor, plan: Plan) -> Explanation:
         )
     if constant:
         return Explanation("none", "detach", "the loss has the value of x as a constant: x was detached")
-    found = _pick((read for read in reads() if read.order < -node_of(loss).age), x)
+    found = _pick((read for read in reads() if read.order < node_of(loss).when), x)
     if found is not None:
         return found
     found = Explanation("none", "no_path", "the loss does not depend on x: no operation leads from x to it")

@@ -245,7 +245,7 @@ def _bad_cause(step: Any, steps: list[Any]) -> tuple[str, str, Any, str]:
         results = [(0, host(value)) for kind, _, value in _kept(node) if kind == "y"]
         if (op == "pow" and _has(kept, 0, 0)) or (op not in ("pow", "divide") and _has(kept + results, None, 0, 1, -1)):
             return "infinite_slope", "its slope is infinite there", None, op
-    for old in sorted((s.node for s in steps), key=lambda n: -n.age):  # oldest first: as the forward ran
+    for old in sorted((s.node for s in steps), key=lambda n: n.when):  # oldest first: as the forward ran
         found = _bad_kept(old)
         if found is not None:
             return found

@@ -15,7 +15,7 @@ from lucidgrad.autograd.anomaly import _TRACE, _is_ours
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.modes import new_nodes, state, told
-from lucidgrad.core.tape import Leaf, Output, ages
+from lucidgrad.core.tape import Leaf, Output, clock
 
 _NOTE = "provenance"  # where a node's metadata has its note
 _MOST = 32  # reasons that one tensor keeps
@@ -58,24 +58,24 @@ def here() -> Site | None:
 class Skeleton:
     """The ancestry of a node without its values."""
 
-    __slots__ = ("age", "parents")
+    __slots__ = ("parents", "when")
 
-    def __init__(self, age: int, parents: tuple[Any, ...]) -> None:
-        self.age = age
+    def __init__(self, when: int, parents: tuple[Any, ...]) -> None:
+        self.when = when
         self.parents = parents  # skeletons, and weak references to nodes that were made before notes were taken
 
 
 def _skeleton(node: Any) -> Any:
     if type(node) is Leaf:
-        return Skeleton(node.age, ())
+        return Skeleton(node.when, ())
     if type(node) is Output:
-        return Skeleton(node.age, (_skeleton(node.fork),))
+        return Skeleton(node.when, (_skeleton(node.fork),))
     noted = note_of(node)
     return weakref.ref(node) if noted is None else noted.skeleton
 
 
-def depends(skeleton: Any, age: int) -> bool:
-    """Whether the node of this age is among the ancestors."""
+def depends(skeleton: Any, when: int) -> bool:
+    """Whether the node of this time is among the ancestors."""
     seen: set[int] = set()
     stack = [skeleton]
     while stack:
@@ -87,10 +87,10 @@ def depends(skeleton: Any, age: int) -> bool:
             parents = tuple(_skeleton(p) for p in found.inputs if p is not None)
         else:
             parents = found.parents
-        if found.age == age:
+        if found.when == when:
             return True
-        if found.age not in seen:
-            seen.add(found.age)
+        if found.when not in seen:
+            seen.add(found.when)
             stack += parents
     return False
 
@@ -104,13 +104,13 @@ class Reason:
         self.cause, self.op, self.site = cause, op, site
         self.source = source  # the skeletons of the values that carried gradients
         self.constant = constant  # a weak reference to the tensor, where that never did
-        self.order = -next(ages)  # when it was: nodes are counted with it
+        self.order = next(clock)  # when it was: nodes are counted with it
 
     def concerns(self, x: Any, node: Any) -> bool:
         """Whether this cut off the tensor x, whose node is given."""
         if self.constant is not None:
             return self.constant() is x
-        return node is not None and any(depends(s, node.age) for s in self.source)
+        return node is not None and any(depends(s, node.when) for s in self.source)
 
 
 class Note:
@@ -172,7 +172,7 @@ def _keep_reasons(x: Any, reasons: list[Reason]) -> None:
 def _note(node: Any) -> None:
     if note_of(node) is None:  # contexts may nest
         parents = tuple([_skeleton(parent) for parent in node.inputs if parent is not None])
-        node.metadata[_NOTE] = Note(here(), Skeleton(node.age, parents))
+        node.metadata[_NOTE] = Note(here(), Skeleton(node.when, parents))
 
 
 def _told(op: Any, inputs: tuple[Any, ...], made: Any) -> None:
