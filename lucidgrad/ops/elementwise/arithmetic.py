@@ -4,7 +4,7 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
-from lucidgrad.ops.numbers import filled
+from lucidgrad.ops.numbers import as_array
 
 from .choice import where
 from .complex import abs
@@ -196,7 +196,7 @@ def fmod(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> y.tolist(), x.grad.tolist()
     ([-1.0, -1.0], [3.0, 2.0])
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     rest = xp.remainder(xp.abs(x1), xp.abs(x2))
     return xp.where(x1 < 0, -rest, rest)
 
