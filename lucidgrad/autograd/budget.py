@@ -66,7 +66,7 @@ def _parts(saved: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _jitter(number: int) -> float:
-    """A number in [0, 1) that is spread evenly: it keeps the choice from beating with the program's own rhythm."""
+    """A number in [0, 1), evenly distributed: so that not the same operation of every round of a loop is dropped."""
     return number * 0.6180339887498949 % 1.0
 
 
@@ -219,7 +219,7 @@ class _Pool:
         self.used += size
         newest = self._order[-1] if self._order else number
         insort(self._order, number)
-        candidate = min(number, newest)  # the newest is none, the one before it now is
+        candidate = min(number, newest)  # the newest has no neighbour after it; the one before has one now
         if len(self._order) > 1:
             heapq.heappush(self._heap, (self._gap(candidate), candidate))
 

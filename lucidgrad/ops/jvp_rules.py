@@ -2,8 +2,8 @@
 
 A primitive ``y = f(x)`` whose rule calls a pull, ``f_pull(h, x) = Jᵀ h``, has its Jacobian in that pull's own rule for
 h: the transpose of the transpose. A pull is linear in h, and its derivative by x is a Hessian, which is symmetric: the
-rule for x serves in both directions. What has neither is a product of two arrays, or reduces groups of elements that
-have nothing in common.
+rule for x serves in both directions. Primitives without a pull are products, whose rule is the product rule, or
+reductions, whose tangent is the sum of tangents times the gradient.
 """
 
 import functools

@@ -41,7 +41,7 @@ def _conj(xp: Any, x: Any) -> Any:
 
 # -- bringing a reduced array back ---------------------------------------------------------------
 def kept(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:
-    """A reduced array with its reduced axes as ones, so that it broadcasts against the input; leading ones may lack."""
+    """A reduced array with ones for its reduced axes, but for leading ones: so it broadcasts against the input."""
     if keepdims or axis is None or len(x_meta.shape) == 0:
         return r
     shape = _kept_shape(tuple(x_meta.shape), axis if type(axis) is not list else tuple(axis))
@@ -50,7 +50,7 @@ def kept(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def _kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...] | None:
-    """None: only leading axes were reduced."""
+    """The shape with ones for the reduced axes; None if only leading axes were reduced, which broadcast as it is."""
     axes = reduced(axis, len(shape))
     if set(axes) == set(range(len(axes))):
         return None

@@ -45,7 +45,7 @@ def _like(a: Any, lead: tuple[int, ...], rows: int, columns: int, dtype: Any) ->
 
 
 def _mask(s: Any, m: Any, scale: float) -> float:
-    """Apply a mask to scores, which are scaled before; returns by what they are to be multiplied yet."""
+    """Apply a mask to scores, and return the factor that they still have to be multiplied by."""
     if m is None:
         return scale
     s *= scale
@@ -57,7 +57,7 @@ def _mask(s: Any, m: Any, scale: float) -> float:
 
 
 def _weigh(p: Any, rate: Any, total: Any, scale: float, later: Any) -> None:
-    """Scores p become weights that are yet to be multiplied by their row's rate; total has the sums' logarithms."""
+    """Turn scores p into weights that lack a factor; rate gets that of each row, total the row's logsumexp."""
     if compiled.attention_weights(p, rate, total, scale, later is not None):
         return
     p *= scale

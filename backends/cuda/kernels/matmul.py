@@ -1,4 +1,4 @@
-"""Products of matrices, picking at positions, and what pulls an extreme back: one launch or call of cuBLAS each.
+"""Products of matrices: one call of cuBLAS each.
 
 A product is planned from shapes and strides alone: transposed operands are flags, a batch is a stride (0 where it
 broadcasts), and the rows of many matrices are those of one where the other operand has no batch. Nothing is copied

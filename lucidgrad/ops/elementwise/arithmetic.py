@@ -177,7 +177,7 @@ def floor_divide(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def _fmod_second(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
-    """The quotient that was cut off is what x1 has more: a quotient of its own may round up to the next integer."""
+    """Minus the truncated quotient, taken from ``x1 - fmod(x1, x2)``: ``x1 / x2`` may round up to the next integer."""
     return -xp.scale(g, xp.round((x1 - xp.fmod(x1, x2)) / x2))
 
 

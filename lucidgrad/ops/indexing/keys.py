@@ -22,7 +22,7 @@ def is_mask(part: Any) -> bool:
 
 
 def _is_advanced(part: Any) -> bool:
-    """Whether a part of a key makes it more than slices and integers (as which 0-d arrays count)."""
+    """Whether a part of a key is an array of positions or a mask; a 0-d array of integers counts as an integer."""
     return isinstance(part, (bool, Box)) or (is_array(part) and (len(part.shape) > 0 or is_mask(part)))
 
 

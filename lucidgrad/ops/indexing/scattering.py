@@ -28,7 +28,7 @@ def _check_index(name: str, x: Any, dim: int, index: Any) -> int:
 
 
 def _written(x: Any, dim: int, index: Any) -> tuple[Any, Any]:
-    """For each place along an axis whether an index points there, to broadcast, and the last one's position."""
+    """Which places along an axis an index points to (shaped to broadcast), and where the last such index stands."""
     last = last_put(ops.reshape(index, shape=(product(index.shape),)), axis=0, size=x.shape[dim])
     return ops.reshape(last >= 0, shape=(x.shape[dim], *(1,) * (x.ndim - dim - 1))), ops.maximum(last, 0)
 

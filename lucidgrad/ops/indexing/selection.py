@@ -1,4 +1,4 @@
-"""Picking elements by key, as square brackets do, and adding them back; and what PyTorch makes of it."""
+"""Picking elements by key, as square brackets do, and adding them back; and PyTorch's functions for both."""
 
 import functools
 from collections.abc import Callable, Sequence
