@@ -231,7 +231,7 @@ def load_strict() -> None:
 
 
 def _defer_to_layers(kind: type) -> None:
-    """Let operators leave layers to these: array-api-strict's raise where Python wants to hear NotImplemented."""
+    """Make operators return NotImplemented for a layer, so that Python asks the layer; array-api-strict's raise."""
 
     def deferring(plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         @functools.wraps(plain)

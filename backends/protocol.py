@@ -73,7 +73,8 @@ class Backend:
     library: Any  # an Array API namespace
     rank: ClassVar[int] = 0  # raw arrays; levels stand above
     mixes: ClassVar[bool] = False  # computes with arrays of another back end of its device, too
-    unwritable: ClassVar[str] = "an expanded view, or a read-only array; clone it first"  # why memory may be so
+    #: Why an array may not be writable, for messages.
+    unwritable: ClassVar[str] = "an expanded view, or a read-only array; clone it first"
     replaces: ClassVar[bool] = False  # arrays never change: a tensor that is written gets another one
     why_copied: ClassVar[str] = ""  # why a view is a copy, where some are (`device.copying`)
     quiet: Callable[[], AbstractContextManager[Any]] | None = None  # silences floating-point warnings

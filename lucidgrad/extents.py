@@ -28,6 +28,12 @@ class Size(int):
         return self._shape if dim is None else self._shape[dim]
 
 
+def lead_and_last(shape: Sizes, count: int) -> tuple[Sizes, Sizes]:
+    """The leading axes, and the last ``count``."""
+    at = len(shape) - count
+    return tuple(shape[:at]), tuple(shape[at:])
+
+
 def check_shape(name: str, shape: Sizes) -> None:
     """Raise if a result would have more elements than any memory holds."""
     if Size(shape) >= TOO_MANY or any(n >= TOO_MANY for n in shape):

@@ -108,6 +108,15 @@ def documented(obj):
     return bool(own and (obj.__doc__ or "").strip())
 
 
+def test_the_page_on_architecture_lists_the_rooms():
+    """Folders that are packages, and the files beside them at the top."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    folders = {path.parent for path in PACKAGED if path.name == "__init__.py"} - {ROOT / "lucidgrad"}
+    files = {path for path in PACKAGED if path.parent == ROOT / "lucidgrad" and path.name != "__init__.py"}
+    assert sorted(listed) == sorted(map(name, folders | files))
+
+
 # --- imports ------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from .generated import OPTIONS, PREAMBLE
 compat: Any = array_api_compat.cupy
 
 
-class Library:
+class CuPyFunctions:
     """CuPy's functions, and those of `DIFFERENCES` in place of their own."""
 
     fft = compat.fft
@@ -225,4 +225,4 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
     "vecdot": compat.vecdot,
 }
 
-LIBRARY = Library()
+LIBRARY = CuPyFunctions()

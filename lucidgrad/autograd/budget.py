@@ -23,7 +23,7 @@ from lucidgrad.core.primitive import Primitive, registry
 from lucidgrad.core.tape import Output, storage
 from lucidgrad.refusals import guard as _guard
 
-from .recomputation import Call, Source, bytes_of, is_firm, is_in, is_written, shape_and_dtype
+from .recomputation import Replay, Source, bytes_of, is_firm, is_in, is_written, shape_and_dtype
 
 __all__ = ["memory_budget"]
 
@@ -39,9 +39,9 @@ class _Unpack:
 
     __slots__ = ("call", "pool")
 
-    def __init__(self, pool: "_Pool", call: Call | None) -> None:
+    def __init__(self, pool: "_Pool", call: Replay | None) -> None:
         self.pool = pool
-        self.call: Callable[[], Call | None] = _nothing if call is None else weakref.ref(call)
+        self.call: Callable[[], Replay | None] = _nothing if call is None else weakref.ref(call)
 
     def __call__(self, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         if state.walking is not None and not state.walking.retain_graph:
@@ -53,7 +53,7 @@ class _Unpack:
         return tuple(tuple(_given(p, found) for p in x) if type(x) is tuple else _given(x, found) for x in saved)
 
 
-def _given(x: Any, found: dict[Call, tuple[Any, ...]]) -> Any:
+def _given(x: Any, found: dict[Replay, tuple[Any, ...]]) -> Any:
     return found[x.call][x.index] if type(x) is Source else x
 
 
@@ -66,7 +66,7 @@ def _parts(saved: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _jitter(number: int) -> float:
-    """A number in [0, 1) that is spread evenly: it keeps the choice from beating with the program's own rhythm."""
+    """A number in [0, 1), evenly distributed: so that not the same operation of every round of a loop is dropped."""
     return number * 0.6180339887498949 % 1.0
 
 
@@ -81,7 +81,7 @@ class _Pool:
         self.recomputed = 0
         self._lock = threading.RLock()
         self._number = self._position = 0
-        self._strong: dict[int, Call] = {}  # calls of tensors that nothing keeps yet, but that may be used later
+        self._strong: dict[int, Replay] = {}  # calls of tensors that nothing keeps yet, but that may be used later
         self._held: dict[int, tuple[Any, int, int]] = {}  # number -> weak call, bytes, position
         self._order: list[int] = []  # the numbers of those that are held, sorted
         self._heap: list[tuple[float, int]] = []  # (gap, number): who goes first; gaps may have grown since
@@ -123,7 +123,7 @@ class _Pool:
                 if type(x) is Source:
                     self._want(x.call)
 
-    def let_go(self, call: Call | None) -> None:
+    def let_go(self, call: Replay | None) -> None:
         """The graph of this call is freed: its tensor, if there still is one, is a constant from now on."""
         self._strong.pop(id(call), None)
 
@@ -142,7 +142,7 @@ class _Pool:
 
     def _call(
         self, primitive: Primitive, y: Any, arrays: Sequence[Any], sources: Sequence[Any], keywords: dict[str, Any]
-    ) -> Call | None:
+    ) -> Replay | None:
         """The note of a call; None if its results must stay."""
         ys = tuple(y) if primitive.outputs else (y,)
         own = [a for a in arrays if type(a) in device.by_array]
@@ -152,7 +152,7 @@ class _Pool:
             return None  # which kernel served depends on how it was called
         if any(map(is_written, ys)):
             return None  # an in-place operation: its input is no more
-        call = Call()
+        call = Replay()
         call.primitive, call.held, call.wanted, call.base = primitive, None, False, None
         call.inputs = tuple(a if s is None else s for a, s in zip(arrays, sources, strict=True))
         call.keywords = {k: list(v) if type(v) is list else v for k, v in keywords.items()}
@@ -182,7 +182,7 @@ class _Pool:
         strong[key] = call
         return call
 
-    def _want(self, call: Call) -> None:
+    def _want(self, call: Replay) -> None:
         """A node keeps a result of this call: hold it, for now."""
         root = call.root()
         self._strong.pop(id(call), None)
@@ -209,7 +209,7 @@ class _Pool:
         return self.budget - min(self.budget * _RESERVE, 2 * self._position / len(self._order))
 
     # -- holding
-    def _hold(self, call: Call, arrays: tuple[Any, ...], size: int | None = None) -> None:
+    def _hold(self, call: Replay, arrays: tuple[Any, ...], size: int | None = None) -> None:
         if call.held is not None:
             call.held = arrays
             return
@@ -219,7 +219,7 @@ class _Pool:
         self.used += size
         newest = self._order[-1] if self._order else number
         insort(self._order, number)
-        candidate = min(number, newest)  # the newest is none, the one before it now is
+        candidate = min(number, newest)  # the newest has no neighbour after it; the one before has one now
         if len(self._order) > 1:
             heapq.heappush(self._heap, (self._gap(candidate), candidate))
 
@@ -262,12 +262,12 @@ class _Pool:
                 self._forget(number)
 
     # -- backward
-    def fetch(self, targets: set[Call]) -> dict[Call, tuple[Any, ...]]:
+    def fetch(self, targets: set[Replay]) -> dict[Replay, tuple[Any, ...]]:
         """The results of these calls, computed again where they are not in memory."""
         with self._lock:
             self._settle()
-            ready: dict[Call, tuple[Any, ...]] = {}
-            missing: list[Call] = []
+            ready: dict[Replay, tuple[Any, ...]] = {}
+            missing: list[Replay] = []
             seen, stack = set(targets), list(targets)
             while stack:
                 call = stack.pop()
@@ -287,7 +287,7 @@ class _Pool:
                 self._run(missing, targets, ready)
             return ready
 
-    def _run(self, missing: list[Call], targets: set[Call], ready: dict[Call, tuple[Any, ...]]) -> None:
+    def _run(self, missing: list[Replay], targets: set[Replay], ready: dict[Replay, tuple[Any, ...]]) -> None:
         """Run calls in their old order; what no later one needs is dropped at once."""
         stays = self._chosen(missing, targets)
         uses = dict.fromkeys(targets, 1)
@@ -309,7 +309,7 @@ class _Pool:
                 if not uses[source.call]:
                     ready.pop(source.call, None)
 
-    def _chosen(self, missing: list[Call], targets: set[Call]) -> set[Call]:
+    def _chosen(self, missing: list[Replay], targets: set[Replay]) -> set[Replay]:
         """Which results to hold: those that are asked for, and others evenly spread, as far as there is room."""
         chosen = {root for root in (call.root() for call in targets) if root is not None} & set(missing)
         others = [call for call in missing if call.bytes and call not in chosen]

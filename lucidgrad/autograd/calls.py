@@ -33,7 +33,7 @@ class Call:
     pushing = False  # whether backward is being transposed
     single = False
     reads = False  # whether forward read values, which may have become numbers on ctx
-    elder: Any = None  # who heard of operations before
+    elder: Any = None  # the observer of operations that was there before this call
     fork: Any = None
     results: Sequence[Any] = ()  # what forward returned
     is_tensor: Sequence[bool] = ()

@@ -84,7 +84,7 @@ def mapped(function: Any, args: Sequence[Any], kwargs: dict[str, Any], level: An
         )
     result, out_dims = found
     outs, shape = trees.flatten(result)
-    places = trees.spread(out_dims, result, f"{function.__name__}.vmap: out_dims")
+    places = trees.broadcast_prefix(out_dims, result, f"{function.__name__}.vmap: out_dims")
     return trees.unflatten(shape, [_entered(y, d, level, size) for y, d in zip(outs, places, strict=True)])
 
 

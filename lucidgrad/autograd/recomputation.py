@@ -10,7 +10,7 @@ from lucidgrad.core.primitive import Primitive
 from lucidgrad.core.tape import Node, Output, last_write, storage, written
 
 
-class Call:
+class Replay:
     """One operation: how to compute its results again, and the results if they are held."""
 
     __slots__ = (
@@ -62,7 +62,7 @@ class Call:
         """The inputs that other calls made."""
         return (x for x in self.inputs if type(x) is Source)
 
-    def root(self) -> "Call | None":
+    def root(self) -> "Replay | None":
         """The call that made the memory of the results; None if it is that of a constant."""
         call = self
         while call.base is not None:
@@ -93,7 +93,7 @@ class Source:
 
     __slots__ = ("call", "index")
 
-    def __init__(self, call: Call, index: int) -> None:
+    def __init__(self, call: Replay, index: int) -> None:
         self.call, self.index = call, index
 
 

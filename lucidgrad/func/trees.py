@@ -198,14 +198,14 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     return unflatten(shape, [function(*row) for row in zip(*columns, strict=True)])
 
 
-def spread(prefix: Any, tree: Any, what: str) -> list[Any]:
+def broadcast_prefix(prefix: Any, tree: Any, what: str) -> list[Any]:
     """One value per leaf of a tree, from a tree that may end earlier: a value there holds for all leaves below."""
     leaves: list[Any] = []
-    _spread(prefix, tree, what, leaves)
+    _broadcast(prefix, tree, what, leaves)
     return leaves
 
 
-def _spread(prefix: Any, tree: Any, what: str, leaves: list[Any]) -> None:
+def _broadcast(prefix: Any, tree: Any, what: str, leaves: list[Any]) -> None:
     family = _family(prefix)
     if family is None:
         leaves.extend([prefix] * len(flatten(tree)[0]))
@@ -227,4 +227,4 @@ def _spread(prefix: Any, tree: Any, what: str, leaves: list[Any]) -> None:
             f"expected one value, or the same structure"
         )
     for part, tree_part in zip(parts, tree_parts, strict=True):
-        _spread(part, tree_part, what, leaves)
+        _broadcast(part, tree_part, what, leaves)

@@ -122,7 +122,7 @@ def _places(out_dims: Any, result: Any) -> list[Any]:
     """Where each leaf of the result has the axis; for a lone tensor the place may be in a tuple."""
     if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         (out_dims,) = out_dims
-    return trees.spread(out_dims, result, "vmap: out_dims")
+    return trees.broadcast_prefix(out_dims, result, "vmap: out_dims")
 
 
 def _examples(in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], Any, list[Any], int]:
@@ -132,7 +132,7 @@ def _examples(in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], Any, list
     if isinstance(in_dims, tuple) and len(in_dims) != len(args):
         raise ValueError(f"vmap: in_dims has {len(in_dims)} entries for {len(args)} arguments")
     leaves, shape = trees.flatten(args)
-    dims = trees.spread(in_dims, args, "vmap: in_dims")
+    dims = trees.broadcast_prefix(in_dims, args, "vmap: in_dims")
     sizes: dict[int, int] = {}
     for i, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
         if dim is None:

@@ -55,7 +55,7 @@ class _Write:
             getattr(self.module, self.name).copy_(self.old)
 
 
-class _Call:
+class _ExtraState:
     """`set_extra_state`, at its time."""
 
     def __init__(self, module: Any, value: Any) -> None:
@@ -192,7 +192,7 @@ class Stateful(Hookable):
         key = prefix + _EXTRA
         if type(self).set_extra_state is not Stateful.set_extra_state:
             if key in state_dict:
-                writes.append(_Call(self, state_dict[key]))
+                writes.append(_ExtraState(self, state_dict[key]))
             elif strict:
                 missing_keys.append(key)
         elif strict and key in state_dict:

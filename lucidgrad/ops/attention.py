@@ -9,7 +9,7 @@ from typing import Any
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import MATRIX, joint, primitive
 
-from .jvp_rules import through_program as forward_through_program
+from .jvp_rules import on_duals
 from .numbers import INF
 from .recurrence import pull_through_program
 
@@ -53,7 +53,7 @@ def _attention_vjp(xp: Any, g: Any, y: Any, q: Any, k: Any, v: Any, m: Any, *, s
     MATRIX,
     vjp=joint(_attention_vjp),
     batch=through_program("attention"),
-    jvp=forward_through_program("attention"),
+    jvp=on_duals("attention"),
     outputs=True,
     precision="low",
     single=True,
@@ -102,7 +102,7 @@ def _attention_pull_vjp(
     MATRIX,
     vjp=joint(_attention_pull_vjp),
     batch=through_program("attention_pull"),
-    jvp=forward_through_program("attention_pull"),
+    jvp=on_duals("attention_pull"),
     outputs=True,
     single=True,
 )

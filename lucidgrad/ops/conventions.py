@@ -26,7 +26,7 @@ def torch_spelled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def dressed(function: Callable[..., Any], op: Callable[..., Any]) -> Callable[..., Any]:
-    """A function in front of an operator, as which it is shown, but with its own signature."""
+    """Give a function that calls an operator the operator's name and documentation; it keeps its own signature."""
     functools.update_wrapper(function, op)
     del function.__wrapped__, function.__signature__  # type: ignore[attr-defined]
     return function

@@ -2,8 +2,8 @@
 
 A primitive ``y = f(x)`` whose rule calls a pull, ``f_pull(h, x) = Jᵀ h``, has its Jacobian in that pull's own rule for
 h: the transpose of the transpose. A pull is linear in h, and its derivative by x is a Hessian, which is symmetric: the
-rule for x serves in both directions. What has neither is a product of two arrays, or reduces groups of elements that
-have nothing in common.
+rule for x serves in both directions. Primitives without a pull are products, whose rule is the product rule, or
+reductions, whose tangent is the sum of tangents times the gradient.
 """
 
 import functools
@@ -20,7 +20,7 @@ from .numbers import is_complex
 Rule = Callable[..., Any]
 
 
-def pull(name: str, xp: Any, g: Any, y: Any, xs: Any, keywords: dict[str, Any], at: int = 0) -> Any:
+def pulled_back(name: str, xp: Any, g: Any, y: Any, xs: Any, keywords: dict[str, Any], at: int = 0) -> Any:
     """The cotangent of one input of a primitive, by its own rule."""
     recipe = registry[name].recipe((at,))
     return recipe.pulls[0][1](xp, g, recipe.save(y, xs, keywords, _meta))
@@ -67,7 +67,7 @@ def of_pull(name: str) -> Rule:
             return xp.zeros_like(y)
         known = {"s": y, "x": xs[0], "i": xs[-1]}
         given = [known.get(array) for array in registry[name].arrays]
-        return fitted(xp, pull(name, xp, ts[0], None, given, keywords, registry[name].arrays.index("h")), y)
+        return fitted(xp, pulled_back(name, xp, ts[0], None, given, keywords, registry[name].arrays.index("h")), y)
 
     return jvp
 
@@ -79,14 +79,14 @@ def hessian(name: str) -> Rule:
         arrays = registry[name].arrays
         h, x = arrays.index("h"), arrays.index("x")
         first = None if ts[h] is None else _with(xp, name, xs, {h: ts[h]}, keywords)
-        second = None if ts[x] is None else pull(name, xp, ts[x], y, xs, keywords, x)
+        second = None if ts[x] is None else pulled_back(name, xp, ts[x], y, xs, keywords, x)
         found = total(first, second)
         return xp.zeros_like(y) if found is None else found
 
     return jvp
 
 
-def linear(name: str, at: int = 0) -> Rule:
+def linear_in(name: str, at: int = 0) -> Rule:
     """The forward rule of what is linear in one input, and does not move with the others."""
 
     def jvp(xp: Any, y: Any, xs: Any, ts: Any, **keywords: Any) -> Any:
@@ -104,7 +104,7 @@ def symmetric(name: str) -> Rule:
     """The forward rule of what has a symmetric Jacobian: the VJP rule."""
 
     def jvp(xp: Any, y: Any, xs: Any, ts: Any, **keywords: Any) -> Any:
-        return xp.zeros_like(y) if ts[0] is None else pull(name, xp, ts[0], y, xs, keywords)
+        return xp.zeros_like(y) if ts[0] is None else pulled_back(name, xp, ts[0], y, xs, keywords)
 
     return jvp
 
@@ -115,14 +115,14 @@ def by_gradient(name: str, axis: Any = None) -> Rule:
     def jvp(xp: Any, y: Any, xs: Any, ts: Any, **keywords: Any) -> Any:
         if ts[0] is None:
             return xp.zeros_like(y)
-        slope = pull(name, xp, xp.ones_like(y), y, xs, keywords)
+        slope = pulled_back(name, xp, xp.ones_like(y), y, xs, keywords)
         keepdims = keywords.get("keepdims", False)
         return fitted(xp, xp.sum(slope * ts[0], axis=keywords.get("axis", axis), keepdims=keepdims), y)
 
     return jvp
 
 
-def through_program(name: str) -> Rule:
+def on_duals(name: str) -> Rule:
     """The forward rule of a primitive whose program is made of primitives: it runs on dual numbers."""
 
     def jvp(xp: Any, y: Any, xs: Any, ts: Any, **keywords: Any) -> Any:

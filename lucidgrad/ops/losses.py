@@ -19,7 +19,7 @@ def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: 
 
 
 def _picked(xp: Any, x: Any, i: Any, axis: int, ignore_index: int) -> Any:
-    """The elements that class numbers point to, and some other one where they are to be ignored."""
+    """The logit of each row's class; any other one where the row is to be ignored."""
     i = xp.expand_dims(xp.where(i == ignore_index, 0, i), axis=axis)
     return xp.squeeze(xp.take_along_axis(x, i, axis=axis), axis=axis)
 

@@ -83,7 +83,7 @@ def _layer_norm_vjp(xp: Any, g: Any, x: Any, w: Any, *, axes: int, eps: float, c
 
 
 def _layer_norm_push(xp: Any, x: Any, w: Any, ts: Any, **over: Any) -> Any:
-    """What moves of x, w and b make of ``layer_norm(x, w, b)``; None stands for none."""
+    """The tangent of ``layer_norm(x, w, b)`` for tangents of x, w and b, each of which may be None."""
     tx, tw, tb = ts
     return total(
         None if tx is None else xp.standardise_pull(tx, x, **over) * w,
@@ -136,7 +136,7 @@ def _layer_norm_pull_vjp(xp: Any, g: Any, h: Any, x: Any, w: Any, *, axes: int, 
 
 
 def _layer_norm_turn(xp: Any, h: Any, x: Any, w: Any, moves: Any, axes: int, over: dict[str, Any]) -> Any:
-    """What moves of x and w make of the cotangents of both: a Hessian, so the same forwards and backwards."""
+    """How the cotangents of x and w change with x and w: a Hessian, which is symmetric, so it serves both modes."""
     gx, gw = moves
     lead = tuple(range(x.ndim - axes))
     first = None if gx is None else _second(xp, gx, h * w, x, **over)
@@ -236,7 +236,7 @@ def _batch_norm_pull_vjp(xp: Any, g: Any, h: Any, x: Any, w: Any, m: Any, v: Any
 
 
 def _batch_norm_turn(xp: Any, h: Any, x: Any, w: Any, v: Any, moves: Any, eps: float) -> Any:
-    """What moves of x and w make of the cotangents of both: a Hessian, so the same forwards and backwards."""
+    """How the cotangents of x and w change with x and w: a Hessian, which is symmetric, so it serves both modes."""
     (gx, gw), axis, rank = moves, _all_but_channels(x.ndim), x.ndim
     over: dict[str, Any] = {"axis": axis, "eps": eps, "centre": True}
     turned = None if gw is None else xp.standardise_pull(_along(xp, gw, rank) * h, x, **over)

@@ -22,6 +22,6 @@ def inexact(x: Any) -> Any:
     return x if is_inexact(x.dtype) else x * 1.0
 
 
-def filled(xp: Any, x: Any, like: Any) -> Any:
+def as_array(xp: Any, x: Any, like: Any) -> Any:
     """A Python number as an array, for functions that take no numbers."""
     return xp.full_like(like, fill_value=x) if isinstance(x, (int, float, complex)) else x

@@ -5,11 +5,11 @@ from typing import Any
 
 from lucidgrad.core.batching import spread
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
-from lucidgrad.extents import Sizes, out_sizes
+from lucidgrad.extents import Sizes, lead_and_last, out_sizes
 
 from .axes import beside, product
 from .numbers import INF
-from .windows import positions, split
+from .windows import positions
 
 
 def _as_is(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
@@ -19,7 +19,7 @@ def _as_is(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: 
 
 def _flat(xp: Any, x: Any, count: int) -> Any:
     """The last axes as one."""
-    lead, sizes = split(x.shape, count)
+    lead, sizes = lead_and_last(x.shape, count)
     return xp.reshape(x, shape=(*lead, product(sizes)))
 
 
@@ -27,7 +27,7 @@ def _flat(xp: Any, x: Any, count: int) -> Any:
 def _max_pool_vjp(
     xp: Any, g: Any, y1: Any, x_meta: Any, *, window: Any, stride: Any, padding: Any, dilation: Any
 ) -> Any:
-    sizes = split(x_meta.shape, len(window))[1]
+    sizes = lead_and_last(x_meta.shape, len(window))[1]
     return xp.pool_put(g[0], y1, sizes=sizes, window=window, stride=stride, padding=padding, dilation=dilation)
 
 
@@ -61,7 +61,7 @@ def max_pool(
     >>> y.tolist(), i.tolist(), x.grad.tolist()
     ([3.0, 3.0], [1, 2], [0.0, 1.0, 1.0, 0.0])
     """
-    lead, sizes = split(x.shape, len(window))
+    lead, sizes = lead_and_last(x.shape, len(window))
     out = out_sizes("max_pool", sizes, window, stride, padding, dilation, ceil_mode)
     place, inside = positions(xp, x, sizes, out, window, stride, padding, dilation)
     values = xp.take(_flat(xp, x, len(window)), place, axis=len(lead))
@@ -84,7 +84,7 @@ def pool_put(xp: Any, h: Any, i: Any, /, *, sizes: Any, window: Any, stride: Any
     """Planes of zeros of these sizes with h added at flat places i, each in its window: the adjoint of `max_pool`."""
     count = len(sizes)
     flat = xp.put_along_axis_add(_flat(xp, h, count), _flat(xp, i, count), axis=-1, size=product(sizes))
-    return xp.reshape(flat, shape=(*split(h.shape, count)[0], *sizes))
+    return xp.reshape(flat, shape=(*lead_and_last(h.shape, count)[0], *sizes))
 
 
 # -- means ---------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def _avg_pool_vjp(
     xp: Any, g: Any, x_meta: Any, *, window: Any, stride: Any, padding: Any, include: bool, divisor: Any
 ) -> Any:
     over = {"window": window, "stride": stride, "padding": padding, "include": include, "divisor": divisor}
-    return xp.avg_pool_put(g, sizes=split(x_meta.shape, len(window))[1], **over)
+    return xp.avg_pool_put(g, sizes=lead_and_last(x_meta.shape, len(window))[1], **over)
 
 
 @primitive(LINEAR, vjp=_avg_pool_vjp, batch=_as_is)
@@ -145,7 +145,7 @@ def avg_pool(
     >>> y.tolist(), x.grad.tolist()
     ([2.0, 4.0], [0.5, 0.5, 0.5, 0.5])
     """
-    lead, sizes = split(x.shape, len(window))
+    lead, sizes = lead_and_last(x.shape, len(window))
     ones = (1,) * len(window)
     out = out_sizes("avg_pool", sizes, window, stride, padding, ones, ceil_mode)
     place, inside = positions(xp, x, sizes, out, window, stride, padding, ones)
@@ -160,7 +160,7 @@ def _avg_put_vjp(
 ) -> Any:
     over = {"window": window, "stride": stride, "padding": padding, "include": include, "divisor": divisor}
     plain = out_sizes("avg_pool", sizes, window, stride, padding, (1,) * len(window))
-    return xp.avg_pool(g, ceil_mode=split(h_meta.shape, len(window))[1] != plain, **over)
+    return xp.avg_pool(g, ceil_mode=lead_and_last(h_meta.shape, len(window))[1] != plain, **over)
 
 
 @primitive(LINEAR, vjp=_avg_put_vjp, batch=_as_is)
@@ -177,7 +177,7 @@ def avg_pool_put(
     divisor: float | None = None,
 ) -> Any:
     """Planes of these sizes in which each window has its share of h: the adjoint of `avg_pool`."""
-    lead, out = split(h.shape, len(window))
+    lead, out = lead_and_last(h.shape, len(window))
     place, inside = positions(xp, h, sizes, out, window, stride, padding, (1,) * len(window))
     h = h / (divisor or _weights(xp, h, sizes, out, window, stride, padding, include))
     spread_out = xp.reshape(h, shape=(*lead, *(1,) * len(window), *out))

@@ -17,7 +17,7 @@ from lucidgrad.core.primitive import MATRIX, joint, primitive, registry
 from lucidgrad.core.tape import Leaf
 
 from .elementwise.arithmetic import positive
-from .jvp_rules import through_program as forward_through_program
+from .jvp_rules import on_duals
 
 
 def pull_through_program(name: str, g: tuple[Any, ...], xs: Sequence[Any], **keywords: Any) -> tuple[Any, ...]:
@@ -84,7 +84,7 @@ def _lstm_vjp(xp: Any, g: Any, y: Any, h: Any, c: Any, w: Any) -> Any:
     MATRIX,
     vjp=joint(_lstm_vjp),
     batch=through_program("lstm_sequence"),
-    jvp=forward_through_program("lstm_sequence"),
+    jvp=on_duals("lstm_sequence"),
     outputs=True,
     precision="low",
     single=True,
@@ -138,7 +138,7 @@ def _lstm_pull_vjp(xp: Any, g: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, c
     MATRIX,
     vjp=joint(_lstm_pull_vjp),
     batch=through_program("lstm_sequence_pull"),
-    jvp=forward_through_program("lstm_sequence_pull"),
+    jvp=on_duals("lstm_sequence_pull"),
     outputs=True,
     single=True,
 )
@@ -176,7 +176,7 @@ def _gru_vjp(xp: Any, g: Any, y: Any, h: Any, w: Any) -> Any:
     MATRIX,
     vjp=joint(_gru_vjp),
     batch=through_program("gru_sequence"),
-    jvp=forward_through_program("gru_sequence"),
+    jvp=on_duals("gru_sequence"),
     outputs=True,
     precision="low",
     single=True,
@@ -232,7 +232,7 @@ def _gru_pull_vjp(xp: Any, g: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, w:
     MATRIX,
     vjp=joint(_gru_pull_vjp),
     batch=through_program("gru_sequence_pull"),
-    jvp=forward_through_program("gru_sequence_pull"),
+    jvp=on_duals("gru_sequence_pull"),
     outputs=True,
     single=True,
 )
@@ -267,7 +267,7 @@ def _rnn_vjp(xp: Any, g: Any, y: Any, h: Any, w: Any, *, nonlinearity: str) -> A
     MATRIX,
     vjp=joint(_rnn_vjp),
     batch=through_program("rnn_sequence"),
-    jvp=forward_through_program("rnn_sequence"),
+    jvp=on_duals("rnn_sequence"),
     precision="low",
     single=True,
 )
@@ -311,7 +311,7 @@ def _rnn_pull_vjp(xp: Any, g: Any, gy: Any, hs: Any, h: Any, w: Any, *, nonlinea
     MATRIX,
     vjp=joint(_rnn_pull_vjp),
     batch=through_program("rnn_sequence_pull"),
-    jvp=forward_through_program("rnn_sequence_pull"),
+    jvp=on_duals("rnn_sequence_pull"),
     outputs=True,
     single=True,
 )

@@ -1,7 +1,7 @@
 """Reductions: what an array comes to along axes.
 
 ``axis`` is None (all axes), an integer or a tuple; an empty tuple reduces nothing. Rules bring a
-reduced array back with `kept` (reduced axes as ones, to broadcast) or `spread` (to the input's shape).
+reduced array back with `kept` (reduced axes as ones, to broadcast) or `stretched` (to the input's shape).
 """
 
 import functools
@@ -13,7 +13,7 @@ from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 
 from .axes import axes_of, inverse, part, product
-from .jvp_rules import bilinear, by_gradient, linear, of_pull, total
+from .jvp_rules import bilinear, by_gradient, linear_in, of_pull, total
 from .numbers import INF, inexact, is_complex
 
 
@@ -41,7 +41,7 @@ def _conj(xp: Any, x: Any) -> Any:
 
 # -- bringing a reduced array back ---------------------------------------------------------------
 def kept(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:
-    """A reduced array with its reduced axes as ones, so that it broadcasts against the input; leading ones may lack."""
+    """A reduced array with ones for its reduced axes, but for leading ones: so it broadcasts against the input."""
     if keepdims or axis is None or len(x_meta.shape) == 0:
         return r
     shape = _kept_shape(tuple(x_meta.shape), axis if type(axis) is not list else tuple(axis))
@@ -50,14 +50,14 @@ def kept(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def _kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...] | None:
-    """None: only leading axes were reduced."""
+    """The shape with ones for the reduced axes; None if only leading axes were reduced, which broadcast as it is."""
     axes = reduced(axis, len(shape))
     if set(axes) == set(range(len(axes))):
         return None
     return tuple(1 if a in axes else n for a, n in enumerate(shape))
 
 
-def spread(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:
+def stretched(xp: Any, r: Any, x_meta: Any, axis: Any, keepdims: bool) -> Any:
     """Un-reduce: a reduced array repeated to the input's shape."""
     return xp.broadcast_to(kept(xp, r, x_meta, axis, keepdims), shape=tuple(x_meta.shape))
 
@@ -82,7 +82,7 @@ def _batch_arg(call: Any, values: Sequence[Any], batched: Sequence[bool], keywor
 
 # -- sums and means ------------------------------------------------------------------------------
 def _sum_vjp(xp: Any, g: Any, x_meta: Any, *, axis: Any, keepdims: bool) -> Any:
-    return spread(xp, g, x_meta, axis, keepdims)
+    return stretched(xp, g, x_meta, axis, keepdims)
 
 
 @primitive(LINEAR, vjp=_sum_vjp, batch=batch_axes, precision="full")
@@ -101,7 +101,7 @@ def sum(xp: Any, x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bo
 
 
 def _mean_vjp(xp: Any, g: Any, x_meta: Any, *, axis: Any, keepdims: bool) -> Any:
-    return spread(xp, g / count(x_meta.shape, axis), x_meta, axis, keepdims)
+    return stretched(xp, g / count(x_meta.shape, axis), x_meta, axis, keepdims)
 
 
 def _mean_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, keepdims: bool) -> Any:
@@ -193,7 +193,7 @@ def _others(xp: Any, x: Any, axis: int) -> Any:
 def _prod_vjp(xp: Any, g: Any, x: Any, *, axis: Any, dtype: Any, keepdims: bool) -> Any:
     shape, axes = x.shape, reduced(axis, len(x.shape))
     if not axes or not product(shape):
-        return spread(xp, g, x, axis, keepdims)
+        return stretched(xp, g, x, axis, keepdims)
     x = x if dtype is None else xp.astype(x, dtype=dtype)
     if len(axes) == 1:
         return xp.scale(kept(xp, g, x, axis, keepdims), _others(xp, x, axes[0]))
@@ -234,7 +234,7 @@ def batch_pull(call: Any, values: Sequence[Any], batched: Sequence[bool], keywor
     return call(*values, **{**keywords, "axis": shifted(keywords["axis"] if rank else None, rank)})
 
 
-@primitive(REDUCTION, vjp=(_extreme_pull_h, None, None), jvp=linear("extreme_pull"), batch=batch_pull)
+@primitive(REDUCTION, vjp=(_extreme_pull_h, None, None), jvp=linear_in("extreme_pull"), batch=batch_pull)
 def extreme_pull(xp: Any, h: Any, s: Any, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The cotangent of x for a cotangent h of ``s = max(x)`` or ``min(x)``, which elements that tie share evenly."""
     h, s = (kept(xp, r, x, axis, keepdims) for r in (h, s))

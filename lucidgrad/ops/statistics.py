@@ -213,7 +213,7 @@ def corrcoef(x: Any, /, y: Any = None, rowvar: bool = True) -> Any:
 
 
 # -- without NaN ---------------------------------------------------------------------------------
-def _filled(x: Any, value: float) -> Any:
+def _nan_replaced(x: Any, value: float) -> Any:
     """Another value in place of NaN, which gets no gradient."""
     return x if inexact(x) is not x else ops.where(ops.isnan(x), value, x)
 
@@ -239,7 +239,7 @@ def nansum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = F
     >>> x.grad.tolist()
     [1.0, 0.0]
     """
-    return reduction.sum(_filled(x, 0.0), axis=axis, dtype=dtype, keepdims=keepdims)
+    return reduction.sum(_nan_replaced(x, 0.0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @torch_spelled
@@ -254,7 +254,7 @@ def nanprod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = 
     >>> x.grad.tolist()
     [3.0, 0.0, 2.0]
     """
-    return reduction.prod(_filled(x, 1.0), axis=axis, dtype=dtype, keepdims=keepdims)
+    return reduction.prod(_nan_replaced(x, 1.0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @torch_spelled
@@ -269,7 +269,7 @@ def nancumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Any:
     >>> x.grad.tolist()
     [3.0, 0.0, 1.0]
     """
-    return cumsum(_filled(x, 0.0), axis, dtype=dtype)
+    return cumsum(_nan_replaced(x, 0.0), axis, dtype=dtype)
 
 
 @torch_spelled
@@ -360,7 +360,7 @@ def nanstd(x: Any, /, axis: Any = None, *, ddof: float = 0, correction: Any = No
 
 def _nan_extreme(x: Any, axis: Any, keepdims: bool, sign: int) -> Any:
     extreme = reduction.max if sign < 0 else reduction.min
-    y = extreme(_filled(x, sign * INF), axis=axis, keepdims=keepdims)
+    y = extreme(_nan_replaced(x, sign * INF), axis=axis, keepdims=keepdims)
     if inexact(x) is not x:
         return y
     return ops.where(reduction.all(ops.isnan(x), axis=axis, keepdims=keepdims), NAN, y)

@@ -36,7 +36,7 @@ class Columns(list[list[Any]]):
         self.prepared: Any = None
 
 
-class Plan:
+class Bundle:
     """Arrays of one device whose columns have one dtype each: what a kernel takes."""
 
     __slots__ = ("backend", "columns", "complex", "dtype", "marks", "rows", "shapes")
@@ -120,29 +120,31 @@ class Step:
         """Take the step: params, grads and states are lists of tensors, written but for the gradients."""
         self.take(lists, settings)
 
-    def take(self, lists: Sequence[Sequence[Any]], settings: Settings, plans: dict[Any, "Plan"] | None = None) -> None:
-        """Take the step; what was found out about the tensors is kept in ``plans`` for the next time."""
-        plan = plans.get(len(lists)) if plans else None
-        if plan is not None and plan.renew(lists):
-            groups = [plan]
+    def take(
+        self, lists: Sequence[Sequence[Any]], settings: Settings, bundles: dict[Any, "Bundle"] | None = None
+    ) -> None:
+        """Take the step; what was found out about the tensors is kept in ``bundles`` for the next time."""
+        bundle = bundles.get(len(lists)) if bundles else None
+        if bundle is not None and bundle.renew(lists):
+            groups = [bundle]
         else:
             groups = self._grouped(lists)
-            if plans is not None and len(groups) == 1 and not groups[0].rows:
-                plans[len(lists)] = groups[0]
+            if bundles is not None and len(groups) == 1 and not groups[0].rows:
+                bundles[len(lists)] = groups[0]
         unfused = False
         if not _PLAIN.issuperset(map(type, settings.values())):
             settings, unfused = _on_host(settings)
-        for plan in groups:
-            with plan.backend.at(plan.columns[0][0]):
-                (self._compute_unfused if unfused else self._compute)(plan, settings)
-            plan.columns[1] = []
-            if plan.rows:
-                plan.replace()
-            plan.touch()
+        for bundle in groups:
+            with bundle.backend.at(bundle.columns[0][0]):
+                (self._compute_unfused if unfused else self._compute)(bundle, settings)
+            bundle.columns[1] = []
+            if bundle.rows:
+                bundle.replace()
+            bundle.touch()
 
-    def _grouped(self, lists: Sequence[Sequence[Any]]) -> list["Plan"]:
+    def _grouped(self, lists: Sequence[Sequence[Any]]) -> list["Bundle"]:
         """Raw arrays by device and dtypes, checked."""
-        groups: dict[Any, Plan] = {}
+        groups: dict[Any, Bundle] = {}
         for row in zip(*lists, strict=True):
             first = row[0].array
             backend, shape = device.by_array[type(first)], first.shape
@@ -163,22 +165,22 @@ class Step:
                     )
                 arrays.append(array)
             key = (where, *[array.dtype for array in arrays])
-            plan = groups.get(key)
-            if plan is None:
-                plan = groups[key] = Plan(backend, arrays)
-            plan.shapes.append(shape)
+            bundle = groups.get(key)
+            if bundle is None:
+                bundle = groups[key] = Bundle(backend, arrays)
+            bundle.shapes.append(shape)
             if backend.replaces:
-                plan.rows.append(row)
-            for column, array in zip(plan.columns, arrays, strict=True):
+                bundle.rows.append(row)
+            for column, array in zip(bundle.columns, arrays, strict=True):
                 column.append(array)
         return list(groups.values())
 
-    def _compute(self, plan: Plan, settings: Settings) -> None:
-        if not plan.complex:
-            self._fused(plan.backend, plan.columns, settings)
+    def _compute(self, bundle: Bundle, settings: Settings) -> None:
+        if not bundle.complex:
+            self._fused(bundle.backend, bundle.columns, settings)
             return
-        columns, finish = _as_real(plan.backend, plan.columns)
-        self._fused(plan.backend, columns, settings)
+        columns, finish = _as_real(bundle.backend, bundle.columns)
+        self._fused(bundle.backend, columns, settings)
         finish()
 
     def _fused(self, backend: Any, columns: list[list[Any]], settings: Settings) -> None:
@@ -193,10 +195,10 @@ class Step:
         else:
             self._write(backend, self.program, columns, settings)
 
-    def _compute_unfused(self, plan: Plan, settings: Settings) -> None:
+    def _compute_unfused(self, bundle: Bundle, settings: Settings) -> None:
         """With settings that are on a device: computed there, operation by operation, so that nothing waits."""
-        backend = plan.backend
-        columns: list[list[Any]] = plan.columns
+        backend = bundle.backend
+        columns: list[list[Any]] = bundle.columns
         here = backend.device_of(columns[0][0])
         values = dict(settings)
         for name, value in settings.items():
@@ -209,7 +211,7 @@ class Step:
                     )
                 values[name] = value.array.reshape(())
         finish = None
-        if plan.complex:
+        if bundle.complex:
             columns, finish = _as_real(backend, columns)
         self._write(backend, self.formula, columns, values)
         if finish is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from lucidgrad.core.batching import spread
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
-from lucidgrad.extents import Sizes, check_channels, out_sizes
+from lucidgrad.extents import Sizes, check_channels, lead_and_last, out_sizes
 
 from .axes import beside, product
 from .jvp_rules import bilinear
@@ -35,12 +35,6 @@ def positions(
     return place, inside
 
 
-def split(shape: Sizes, count: int) -> tuple[Sizes, Sizes]:
-    """The leading axes, and the last ``count``."""
-    at = len(shape) - count
-    return tuple(shape[:at]), tuple(shape[at:])
-
-
 def _as_is(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """Batching for what acts on the last axes."""
     return call(*values, **keywords)
@@ -48,7 +42,7 @@ def _as_is(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: 
 
 # -- an adjoint pair -----------------------------------------------------------------------------
 def _unfold_vjp(xp: Any, g: Any, x_meta: Any, *, window: Any, stride: Any, padding: Any, dilation: Any) -> Any:
-    sizes = split(x_meta.shape, len(window))[1]
+    sizes = lead_and_last(x_meta.shape, len(window))[1]
     return xp.fold_windows(g, sizes=sizes, stride=stride, padding=padding, dilation=dilation)
 
 
@@ -66,7 +60,7 @@ def unfold_windows(xp: Any, x: Any, /, *, window: Any, stride: Any, padding: Any
     >>> y.tolist(), x.grad.tolist()
     ([[1.0, 2.0], [2.0, 3.0]], [1.0, 2.0, 1.0])
     """
-    lead, sizes = split(x.shape, len(window))
+    lead, sizes = lead_and_last(x.shape, len(window))
     out = out_sizes("unfold_windows", sizes, window, stride, padding, dilation)
     place, inside = positions(xp, x, sizes, out, window, stride, padding, dilation)
     flat = xp.reshape(x, shape=(*lead, product(sizes)))
@@ -90,7 +84,7 @@ def fold_windows(xp: Any, h: Any, /, *, sizes: Any, stride: Any, padding: Any, d
     >>> fold_windows(h, sizes=(3,), stride=(1,), padding=(0,), dilation=(1,)).tolist()
     [1.0, 2.0, 1.0]
     """
-    lead, both = split(h.shape, 2 * len(sizes))
+    lead, both = lead_and_last(h.shape, 2 * len(sizes))
     window, out = both[: len(sizes)], both[len(sizes) :]
     place, inside = positions(xp, h, sizes, out, window, stride, padding, dilation)
     h = xp.where(inside, h, xp.zeros_like(inside, dtype=h.dtype))

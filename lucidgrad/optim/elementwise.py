@@ -14,13 +14,13 @@ from .optimizer import Optimizer
 class _Memo:
     """The tensors of a group that a step is taken on, with what was found out about them, for the next step."""
 
-    __slots__ = ("kept", "lists", "names", "params", "plans", "size", "states")
+    __slots__ = ("bundles", "kept", "lists", "names", "params", "size", "states")
 
     def __init__(self, optimizer: Optimizer, group: dict[str, Any], names: tuple[str, ...]) -> None:
         self.params, self.size, self.kept, self.names = group["params"], len(group["params"]), optimizer.state, names
         self.states: list[dict[str, Any]] = []
         self.lists: list[list[Any]] = [[] for _ in range(2 + len(names))]
-        self.plans: dict[Any, Any] = {}
+        self.bundles: dict[Any, Any] = {}
 
     def renew(self, optimizer: "Elementwise", group: dict[str, Any]) -> Any:
         """Take up new gradients; the number of the coming step, or None if anything is not as it was."""
@@ -154,7 +154,7 @@ class Elementwise(Optimizer):
             with lg.enable_grad():
                 self._rule.record(*memo.lists, **settings)
         else:
-            self._rule.take(memo.lists, settings, memo.plans)
+            self._rule.take(memo.lists, settings, memo.bundles)
         memo.lists[1] = []  # a memo must not keep gradients alive
 
     def _check_state(self, p: Any, state: Any) -> None:

@@ -176,8 +176,8 @@ CHAIN = "ab,bc,cd,de->ae", [(2, 20), (20, 30), (30, 3), (3, 10)]
 
 
 def _pairs(formula, shapes, optimize=True):
-    formulas._steps.cache_clear()
-    steps = formulas._steps(formula, tuple(shapes), optimize)
+    formulas._stages.cache_clear()
+    steps = formulas._stages(formula, tuple(shapes), optimize)
     return [step.keywords["subscripts"] for step in steps if step.op is formulas.pair_einsum]
 
 
@@ -194,7 +194,7 @@ def test_path_is_cheap_with_and_without_opt_einsum(monkeypatch, library):
     assert cost <= (2 * 20 * 30 + 2 * 30 * 3 + 2 * 3 * 10 if library else 2000)  # from the right it is 7300
     arrays = [numbers(*shape) for shape in CHAIN[1]]
     close(lg.einsum(CHAIN[0], *arrays), np.linalg.multi_dot(arrays))
-    formulas._steps.cache_clear()
+    formulas._stages.cache_clear()
 
 
 def test_path_from_left_to_right_and_by_hand():

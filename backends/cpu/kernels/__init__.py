@@ -3,16 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from .arithmetic import TABLE as ARITHMETIC
 from .attention import TABLE as ATTENTION
 from .elementwise import COMPLEX, TABLE as ELEMENTWISE
 from .fft import TABLE as FFT
 from .halves import through_single
 from .linalg import TABLE as LINALG
-from .linear import TABLE as LINEAR
 from .recurrence import TABLE as RECURRENCE
 from .reduction import TABLE as REDUCTION
-from .rows import TABLE as FUSED
+from .rows import TABLE as ROWS
 from .sets import TABLE as SETS
 from .shape import TABLE as SHAPE
 from .special import TABLE as SPECIAL
@@ -23,7 +21,7 @@ __all__ = ["COMPLEX", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **(ARITHMETIC | ATTENTION | ELEMENTWISE | FFT | FUSED | LINALG | LINEAR | RECURRENCE | REDUCTION | SETS | SHAPE),
+    **(ATTENTION | ELEMENTWISE | FFT | LINALG | RECURRENCE | REDUCTION | ROWS | SETS | SHAPE),
     **(SPECIAL | STEPS | WINDOWS),
 }
 

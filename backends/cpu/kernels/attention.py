@@ -17,7 +17,7 @@ def _lead(*arrays: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(*(a.shape[:-2] for a in arrays if a is not None))
 
 
-def _spread(a: Any, lead: tuple[int, ...]) -> Any:
+def _with_lead(a: Any, lead: tuple[int, ...]) -> Any:
     """A view with all leading axes, and at least one of them."""
     if a is None:
         return None
@@ -45,7 +45,7 @@ def _like(a: Any, lead: tuple[int, ...], rows: int, columns: int, dtype: Any) ->
 
 
 def _mask(s: Any, m: Any, scale: float) -> float:
-    """Apply a mask to scores, which are scaled before; returns by what they are to be multiplied yet."""
+    """Apply a mask to scores, and return the factor that they still have to be multiplied by."""
     if m is None:
         return scale
     s *= scale
@@ -57,7 +57,7 @@ def _mask(s: Any, m: Any, scale: float) -> float:
 
 
 def _weigh(p: Any, rate: Any, total: Any, scale: float, later: Any) -> None:
-    """Scores p become weights that are yet to be multiplied by their row's rate; total has the sums' logarithms."""
+    """Turn scores p into weights that lack a factor; rate gets that of each row, total the row's logsumexp."""
     if compiled.attention_weights(p, rate, total, scale, later is not None):
         return
     p *= scale
@@ -113,7 +113,7 @@ def attention(q: Any, k: Any, v: Any, m: Any = None, *, scale: float = 1.0, caus
     lead, rows, columns = _lead(q, k, v, m), q.shape[-2], k.shape[-2]
     dtype = np.result_type(q, k, v)
     y, total = _like(q, lead, rows, v.shape[-1], dtype), np.empty((*lead, rows), dtype)
-    q, k, v, m, target = (_spread(a, lead) for a in (q, k, v, m, y))
+    q, k, v, m, target = (_with_lead(a, lead) for a in (q, k, v, m, y))
     sums, later, p = total if lead else total[None], _later(causal, rows, columns), None
     for place in _places(lead, rows * columns):
         part = q[place]
@@ -138,8 +138,8 @@ def attention_pull(
     rank = len(lead or (1,)) + 2
     sums = None if to_m is None else to_m.reshape((1,) * (rank - to_m.ndim) + to_m.shape)
     t = np.where(np.isneginf(t), t.dtype.type(0), t)
-    h, d, t, q, k, v, m = (_spread(a, lead) for a in (h, d[..., None], t[..., None], q, k, v, m))
-    ends = [_spread(a, lead) for a in (to_q, to_k, to_v)]
+    h, d, t, q, k, v, m = (_with_lead(a, lead) for a in (h, d[..., None], t[..., None], q, k, v, m))
+    ends = [_with_lead(a, lead) for a in (to_q, to_k, to_v)]
     later, p = _later(causal, rows, columns), None
     for place in _places(lead, rows * columns):
         qs, ks, vs, hs = q[place], k[place], v[place], h[place]

@@ -249,8 +249,10 @@ TABLE: dict[str, Callable[..., Any]] = {
     "erfc": few(math.erfc, erfc),
     "exp2": np.exp2,
     "floor_divide": floor_divide,
+    "fmod": np.fmod,
     "heaviside": np.heaviside,
     "imag": _imag,
+    "logaddexp2": np.logaddexp2,
     "nan_to_num": nan_to_num,
     "pow": operator.pow,  # unlike the ufunc it knows squares and roots
     "reciprocal": reciprocal,

@@ -19,11 +19,11 @@ _SMALL = 8192
 def matmul(x1: Any, x2: Any) -> Any:
     try:
         if x1.ndim == 2 and x2.ndim == 2 and x1.size < _SMALL and x1.dtype is not HALF:
-            return x1.dot(x2)  # the same BLAS at a lower price per call, but it fills the result with zeros first
+            return x1.dot(x2)  # cheaper per call than matmul, but it fills the result with zeros first
         if x1.dtype is HALF is x2.dtype:  # for which NumPy has no quick loop
             return np.asarray(matmul(x1.astype(np.float32), x2.astype(np.float32))).astype(HALF)
         if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous and math.prod(x1.shape[:-2]) > 3:
-            rows = math.prod(x1.shape[:-1])  # one product of all; for less it does not pay
+            rows = math.prod(x1.shape[:-1])  # one product for all matrices: from four on it is faster
             y = np.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
             np.matmul(x1.reshape(rows, x1.shape[-1]), x2, out=y.reshape(rows, x2.shape[1]))
             return y
@@ -127,6 +127,36 @@ def cofactor(x: Any) -> Any:
     return registry["cofactor"].program(by_array[np.ndarray].xp, x)
 
 
+# -- products with a transpose: a view for the BLAS, and the bias added into the result -----------------
+def linear(x: Any, w: Any) -> Any:
+    if w.ndim != 2 or not x.ndim or x.shape[-1] != w.shape[1]:
+        raise RuntimeError(
+            f"linear: given an input of shape {tuple(x.shape)} and weights of shape {tuple(w.shape)}, expected "
+            f"(..., inputs) and (outputs, inputs)"
+        )
+    return matmul(x, w.T)
+
+
+def affine(x: Any, w: Any, b: Any) -> Any:
+    dtype = b.dtype
+    if dtype is HALF is x.dtype is w.dtype:  # rounded once, after the bias
+        return affine(*(a.astype(np.float32) for a in (x, w, b))).astype(HALF)
+    y = linear(x, w)
+    if b.shape != y.shape[-1:]:
+        raise RuntimeError(
+            f"linear: given weights of shape {tuple(w.shape)} and a bias of shape {tuple(b.shape)}, expected as many "
+            f"outputs of both"
+        )
+    if dtype is not y.dtype:
+        return y + b
+    y += b
+    return y
+
+
+def across(x1: Any, x2: Any) -> Any:
+    return matmul(x1.T, x2)
+
+
 # -- decompositions ------------------------------------------------------------------------------
 def _checked(name: str, function: Callable[..., Any], square: bool = True) -> Callable[..., Any]:
     """NumPy's function, whose errors name it."""
@@ -159,6 +189,9 @@ TABLE: dict[str, Callable[..., Any]] = {
     **{name: _checked(name, getattr(np.linalg, name)) for name in _SQUARE},
     **{name: _checked(name, getattr(np.linalg, name), square=False) for name in _ANY},
     "eig": _checked("eig", eig),
+    "across": across,
+    "affine": affine,
+    "linear": linear,
     "matmul": matmul,
     "pair_einsum": pair_einsum,
     "cofactor": cofactor,

@@ -1,4 +1,4 @@
-"""NumPy kernels of fused functions and their pulls, in blocks of rows: what many passes need stays in the cache."""
+"""NumPy kernels of softmax, norms and losses and of their pulls, in blocks of rows that stay in the cache."""
 
 import math
 from collections.abc import Callable

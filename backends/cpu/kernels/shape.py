@@ -337,10 +337,19 @@ def last_put(i: Any, axis: int, size: int) -> Any:
     return y
 
 
+def extreme_put(x: Any, src: Any, i: Any, *, axis: int, largest: bool = True) -> Any:
+    y = np.array(x)
+    if src.size:
+        key = list(np.ogrid[tuple(map(slice, i.shape))])
+        key[axis] = i
+        (np.maximum if largest else np.minimum).at(y, tuple(key), src)
+    return y
+
+
 _KERNELS = (
     reshape, broadcast_to, expand_dims, squeeze, permute_dims, moveaxis, matrix_transpose, flip, roll,
     tril, triu, diagonal, diagonal_put, concat, stack, unstack, index, put_add, take, take_put,
-    take_along_axis, put_along_axis_add, last_put,
+    take_along_axis, put_along_axis_add, last_put, extreme_put,
 )  # fmt: skip
 
 TABLE: dict[str, Callable[..., Any]] = {kernel.__name__: kernel for kernel in _KERNELS}

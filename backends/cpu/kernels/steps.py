@@ -149,7 +149,7 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
-class _Step:
+class _HostStep:
     """A program for certain dtypes and kinds of settings, ready to run."""
 
     def __init__(self, trace: StepTrace) -> None:
@@ -216,7 +216,7 @@ def elementwise_step(
     run = _steps.get(key)
     if run is None:
         try:
-            run = _Step(trace_step(program, dtypes, settings))
+            run = _HostStep(trace_step(program, dtypes, settings))
         except Untraceable:
             run = _untraced(program)
         _steps[key] = run

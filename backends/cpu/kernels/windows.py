@@ -81,7 +81,7 @@ def fold_windows(h: Any, *, sizes: Sizes, stride: Sizes, padding: Sizes, dilatio
 
 
 # -- convolution ---------------------------------------------------------------------------------
-class _Plan:
+class _Portions:
     """The sizes of one convolution, and its work in portions of examples."""
 
     def __init__(self, x: Sizes, w: Sizes, out: Sizes, groups: int, itemsize: int) -> None:
@@ -141,7 +141,7 @@ def convolution(x: Any, w: Any, *, stride: Sizes, padding: Sizes, dilation: Size
     rows = w.reshape(groups, o // groups, -1) if w.size else w.reshape(groups, o // groups, 0)
     if _pointwise(window, stride, padding):
         return np.matmul(rows, _grouped(x, groups)).reshape(x.shape[0], o, *out)
-    plan = _Plan(x.shape, w.shape, out, groups, dtype.itemsize)
+    plan = _Portions(x.shape, w.shape, out, groups, dtype.itemsize)
     windows = _view(_padded(x.astype(dtype, copy=False), padding), window, out, stride, dilation)
     y = np.empty((plan.n, groups, plan.outputs, plan.places), dtype)
     for g, start, end in plan.portions():
@@ -165,7 +165,7 @@ def convolution_input(
     rows = w.reshape(groups, w.shape[0] // groups, math.prod(w.shape[1:])).transpose(0, 2, 1)
     if _pointwise(window, stride, padding) and tuple(out) == tuple(sizes):
         return np.matmul(rows, _grouped(h, groups)).reshape(n, c, *sizes)
-    plan = _Plan((n, c), w.shape, out, groups, dtype.itemsize)
+    plan = _Portions((n, c), w.shape, out, groups, dtype.itemsize)
     wide = tuple(a + 2 * p for a, p in zip(sizes, padding, strict=True))
     y = np.zeros((n, c, *wide), dtype)
     for g, start, end in plan.portions():
@@ -184,7 +184,7 @@ def convolution_weight(
     if made is not None:
         return made
     shape, dtype = (o, c // groups, *window), np.result_type(x, h)
-    plan = _Plan(x.shape, shape, out, groups, dtype.itemsize)
+    plan = _Portions(x.shape, shape, out, groups, dtype.itemsize)
     y = np.zeros((groups, plan.outputs, plan.rows), dtype)
     windows = _view(_padded(x.astype(dtype, copy=False), padding), window, out, stride, dilation)
     for g, start, end in plan.portions():

@@ -16,7 +16,7 @@ _HALF, _SINGLE = np.dtype("float16"), np.dtype("float32")
 
 
 class _Single:
-    """The names that programs compute with, of which products of float16 give float32."""
+    """The namespace of programs, but with products of float16 that give float32."""
 
     matmul = staticmethod(functools.partial(matmul, single=True))
 

@@ -68,7 +68,7 @@ def _kernel(arrays: int, writes: bool) -> Any:
     return cupy.ElementwiseKernel(f"raw T x, {common}", "T y", "\n".join(lines), f"pick_{arrays}", preamble=PLACE)
 
 
-def _spread(positions: Sequence[Any], sizes: Sequence[int], rest: int) -> tuple[tuple[int, ...], list[Any]]:
+def _common_shape(positions: Sequence[Any], sizes: Sequence[int], rest: int) -> tuple[tuple[int, ...], list[Any]]:
     """The common shape of positions, and what a kernel gets of them; numbers are checked here."""
     arrays = [p if type(p) is cupy.ndarray else cupy.asarray(p) for p in positions]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
@@ -90,7 +90,7 @@ def pick(name: str, x: Any, key: Any) -> Any:
     x, positions, sizes, place = _laid(x, key)
     _check_numbers(name, positions, sizes)
     rest = x.shape[len(sizes) :]
-    shape, given = _spread(positions, sizes, len(rest))
+    shape, given = _common_shape(positions, sizes, len(rest))
     y = cupy.ndarray((*rest[:place], *shape, *rest[place:]), x.dtype)
     if y.size:
         if not math.prod(sizes):
@@ -106,7 +106,7 @@ def put(name: str, x: Any, key: Any, value: Any) -> None:
     x, positions, sizes, place = _laid(x, key)
     _check_numbers(name, positions, sizes)
     rest = x.shape[len(sizes) :]
-    shape, given = _spread(positions, sizes, len(rest))
+    shape, given = _common_shape(positions, sizes, len(rest))
     value = cupy.asarray(value).astype(x.dtype, copy=False)
     whole = (*rest[:place], *shape, *rest[place:])
     while value.ndim > len(whole) and value.shape[0] == 1:

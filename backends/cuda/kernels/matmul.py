@@ -1,4 +1,4 @@
-"""Products of matrices, picking at positions, and what pulls an extreme back: one launch or call of cuBLAS each.
+"""Products of matrices: one call of cuBLAS each.
 
 A product is planned from shapes and strides alone: transposed operands are flags, a batch is a stride (0 where it
 broadcasts), and the rows of many matrices are those of one where the other operand has no batch. Nothing is copied
@@ -73,7 +73,7 @@ def plan(
     shape = (*batch, *(() if vector1 else (m,)), *(() if vector2 else (n,)))
     *steps1, row1, column1 = (s // size for s in strides1)
     *steps2, row2, column2 = (s // size for s in strides2)
-    axes = _merged(batch, _spread(lead1, steps1, len(batch)), _spread(lead2, steps2, len(batch)))
+    axes = _merged(batch, _batch_strides(lead1, steps1, len(batch)), _batch_strides(lead2, steps2, len(batch)))
     while axes and axes[-1][2] == 0 and (m == 1 or axes[-1][1] == row1 * m):  # all rows in one product
         many, step, _ = axes.pop()
         row1, m = row1 if m > 1 else step, m * many
@@ -93,7 +93,7 @@ def plan(
     return Gemm(shape, (n, m, k), (flag2, flag1), (leading2, leading1, n), strides[0], strides[1])
 
 
-def _spread(lead: Sequence[int], steps: Sequence[int], rank: int) -> list[int]:
+def _batch_strides(lead: Sequence[int], steps: Sequence[int], rank: int) -> list[int]:
     """The strides of an operand along the axes of the whole batch."""
     return [0] * (rank - len(lead)) + [0 if many == 1 else step for many, step in zip(lead, steps, strict=True)]
 

@@ -11,7 +11,7 @@ import cupy
 import numpy as np
 
 from lucidgrad.backends.cuda.compiling import Sources, by_value, contiguous, launch, program_of, table
-from lucidgrad.extents import Sizes, out_sizes
+from lucidgrad.extents import Sizes, lead_and_last, out_sizes
 
 PLAN = r"""
 struct Plan { int size[3], out[3], window[3], stride[3], padding[3], dilation[3]; };
@@ -166,13 +166,8 @@ def _plan(sizes: Sizes, out: Sizes, window: Sizes, stride: Sizes, padding: Sizes
     return by_value(np.asarray(rows, dtype=np.int32))
 
 
-def _split(shape: Sizes, count: int) -> tuple[Sizes, Sizes]:
-    at = len(shape) - count
-    return tuple(shape[:at]), tuple(shape[at:])
-
-
 def unfold_windows(x: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
-    lead, sizes = _split(x.shape, len(window))
+    lead, sizes = lead_and_last(x.shape, len(window))
     out = out_sizes("unfold_windows", sizes, window, stride, padding, dilation)
     (x,) = contiguous(x)
     y = cupy.empty((*lead, *window, *out), x.dtype)
@@ -182,7 +177,7 @@ def unfold_windows(x: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dila
 
 
 def fold_windows(h: Any, *, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
-    lead, both = _split(h.shape, 2 * len(sizes))
+    lead, both = lead_and_last(h.shape, 2 * len(sizes))
     window, out = both[: len(sizes)], both[len(sizes) :]
     (h,) = contiguous(h)
     y = cupy.empty((*lead, *sizes), h.dtype)
@@ -192,7 +187,7 @@ def fold_windows(h: Any, *, sizes: Sizes, stride: Sizes, padding: Sizes, dilatio
 
 
 def max_pool(x: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool = False) -> Any:
-    lead, sizes = _split(x.shape, len(window))
+    lead, sizes = lead_and_last(x.shape, len(window))
     out = out_sizes("max_pool", sizes, window, stride, padding, dilation, ceil_mode)
     (x,) = contiguous(x)
     y, i = cupy.empty((*lead, *out), x.dtype), cupy.empty((*lead, *out), "int64")
@@ -202,7 +197,7 @@ def max_pool(x: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
 
 
 def pool_put(h: Any, i: Any, *, sizes: Sizes, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
-    lead, out = _split(h.shape, len(sizes))
+    lead, out = lead_and_last(h.shape, len(sizes))
     h, i = contiguous(h, i.astype("int64", copy=False))
     y = cupy.empty((*lead, *sizes), h.dtype)
     plan = _plan(sizes, out, window, stride, padding, dilation)
@@ -220,7 +215,7 @@ def avg_pool(
     include: bool = True,
     divisor: float | None = None,
 ) -> Any:
-    (lead, sizes), ones = _split(x.shape, len(window)), (1,) * len(window)
+    (lead, sizes), ones = lead_and_last(x.shape, len(window)), (1,) * len(window)
     out = out_sizes("avg_pool", sizes, window, stride, padding, ones, ceil_mode)
     (x,) = contiguous(x)
     y = cupy.empty((*lead, *out), x.dtype)
@@ -239,7 +234,7 @@ def avg_pool_put(
     include: bool = True,
     divisor: float | None = None,
 ) -> Any:
-    lead, out = _split(h.shape, len(window))
+    lead, out = lead_and_last(h.shape, len(window))
     (h,) = contiguous(h)
     y = cupy.empty((*lead, *sizes), h.dtype)
     plan = _plan(sizes, out, window, stride, padding, (1,) * len(window))

@@ -303,7 +303,7 @@ class Figures:
         return self.nans + self.infinite
 
 
-class Step:
+class Visit:
     """What one node did: the cotangent that came in, and those that went on."""
 
     __slots__ = ("given", "node", "sent")
@@ -331,10 +331,10 @@ def _joined(parts: list[Figures]) -> Figures:
 
 
 class _Watch:
-    """Sees every step of a walk."""
+    """Sees every visit of a walk."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.visits: list[Visit] = []
 
     def before(self, node: Any, g: Any) -> None:
         pass
@@ -346,7 +346,7 @@ class _Watch:
             for i, (parent, ct) in enumerate(zip(node.inputs, cts, strict=True))
             if ct is not None
         ]
-        self.steps.append(Step(node, given, sent))
+        self.visits.append(Visit(node, given, sent))
 
 
 class _Passive(Walk):
@@ -377,7 +377,7 @@ def _walked(loss: Tensor, plan: Plan, node: Any, seed: Any, huge: float) -> Expl
             "none", "returned_none", "a backward on the way gave None for x: a custom function or a rule without result"
         )
     result = Figures(g)
-    return _judged(result, watch.steps, walk.changes, node, huge)
+    return _judged(result, watch.visits, walk.changes, node, huge)
 
 
 def _seed(loss: Tensor, seed: Any) -> Any:
@@ -392,15 +392,15 @@ def _seed(loss: Tensor, seed: Any) -> Any:
 
 
 def _judged(
-    result: Figures, steps: list[Step], changes: list[tuple[Figures, Figures]], node: Any, huge: float
+    result: Figures, visits: list[Visit], changes: list[tuple[Figures, Figures]], node: Any, huge: float
 ) -> Explanation:
     symptom: Callable[[Figures], Any]
     if result.bad:
-        symptom, found = (lambda f: f.bad), not_finite(result, steps)
+        symptom, found = (lambda f: f.bad), not_finite(result, visits)
     elif result.size and result.all_zero:
-        symptom, found = (lambda f: f.all_zero), vanished(steps, node)
+        symptom, found = (lambda f: f.all_zero), vanished(visits, node)
     elif result.largest > huge:
-        symptom, found = (lambda f: f.largest > huge), amplified(result, steps)
+        symptom, found = (lambda f: f.largest > huge), amplified(result, visits)
     else:
         return _ok(result)
     status, cause, message, site, op, counts = found

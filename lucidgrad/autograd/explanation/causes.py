@@ -125,66 +125,66 @@ def _is_custom(node: Any) -> bool:
 
 
 # -- zero ----------------------------------------------------------------------------------------
-def vanished(steps: list[Any], node: Any) -> Found:
+def vanished(visits: list[Any], node: Any) -> Found:
     """Why all of a gradient is zero: who turned the last values that weren't into zeros."""
     killers = [
-        (step, i)
-        for step in steps
-        if not step.given.all_zero
-        for parent, i, sent in step.sent
+        (visit, i)
+        for visit in visits
+        if not visit.given.all_zero
+        for parent, i, sent in visit.sent
         if sent.size and sent.all_zero
     ]
     if not killers:
-        if not steps or steps[0].given.all_zero:
+        if not visits or visits[0].given.all_zero:
             return "zero", "seed", "the seed is zero", None, None, {}
-        return _cancelled(steps, node)
-    step, i = killers[0]
-    cause, step = _zero_cause(step, i, steps)
-    message = f"backward of {step.op} gives zeros only: {_WORDS[cause]}"
+        return _cancelled(visits, node)
+    visit, i = killers[0]
+    cause, visit = _zero_cause(visit, i, visits)
+    message = f"backward of {visit.op} gives zeros only: {_WORDS[cause]}"
     if len(killers) > 1:
         message += f" (and {len(killers) - 1} more operations on the ways to x do the same)"
-    return "zero", cause, message, step.site, step.op, {}
+    return "zero", cause, message, visit.site, visit.op, {}
 
 
-def _zero_cause(step: Any, i: int, steps: list[Any]) -> tuple[str, Any]:
-    node = step.node
+def _zero_cause(visit: Any, i: int, visits: list[Any]) -> tuple[str, Any]:
+    node = visit.node
     if _is_custom(node):
-        return "custom", step
-    cause = _ZERO.get(step.op)
+        return "custom", visit
+    cause = _ZERO.get(visit.op)
     if cause == "times_zero":
-        cause = _product_cause(step, i)
-    if step.op in ("softmax", "log_softmax") and not _is_saturated(node, step.op):
+        cause = _product_cause(visit, i)
+    if visit.op in ("softmax", "log_softmax") and not _is_saturated(node, visit.op):
         cause = "cancelled"  # the shares always add up to one
-    if step.op == "cross_entropy_rows":
+    if visit.op == "cross_entropy_rows":
         parts = {at: host(value) for kind, at, value in _kept(node)}
         cause = "ignored" if _all(parts[1] == parts["ignore_index"]) else cause
-    if step.op == "pow":
+    if visit.op == "pow":
         exponents = [host(value) for kind, at, value in _kept(node) if kind == "x" and at == 1]
         cause = "flat" if exponents and exponents[0] is not None and _any(exponents[0] == 0) else "stationary"
-    if step.op == "astype":
+    if visit.op == "astype":
         cause = "underflow"
     if cause is not None:
-        return cause, step
+        return cause, visit
     if not node.recipe.keeps_arrays:  # it only moves values: who made those zero that it passes on to x?
-        for other in reversed(steps[: steps.index(step)]):
+        for other in reversed(visits[: visits.index(visit)]):
             if any(sent.zeros > 0 for _, _, sent in other.sent) and not other.given.zeros:
                 cause = _ZERO.get(other.op, "not_selected")
-                return (cause, step) if cause == "not_selected" else (cause, other)
-        return "not_selected", step
-    return "zero_rule", step
+                return (cause, visit) if cause == "not_selected" else (cause, other)
+        return "not_selected", visit
+    return "zero_rule", visit
 
 
-def _product_cause(step: Any, i: int) -> str:
+def _product_cause(visit: Any, i: int) -> str:
     """Why a product gives zeros: a factor is zero, or the terms of a sum cancel, or they are too small."""
-    kept = [(at, host(value)) for kind, at, value in _kept(step.node) if kind == "x"]
+    kept = [(at, host(value)) for kind, at, value in _kept(visit.node) if kind == "x"]
     known = [(at, other) for at, other in kept if at != i and other is not None and getattr(other, "size", 1)]
     if not known:
         return "times_zero"
     if any(_any(other == 0) for _, other in known):
-        inputs = step.node.inputs
+        inputs = visit.node.inputs
         return "stationary" if any(inputs[at] is inputs[i] for at, _ in known) else "times_zero"
     small = 1e-4 if any(getattr(other, "dtype", None) == "float16" for _, other in known) else 1e-30
-    return "underflow" if min(_largest(other) for _, other in known) * step.given.largest < small else "cancelled"
+    return "underflow" if min(_largest(other) for _, other in known) * visit.given.largest < small else "cancelled"
 
 
 def _is_saturated(node: Any, op: str) -> bool:
@@ -203,40 +203,40 @@ def _all(condition: Any) -> bool:
     return bool(condition.all() if hasattr(condition, "all") else condition)
 
 
-def _cancelled(steps: list[Any], node: Any) -> Found:
-    givers = [step for step in steps for parent, _, sent in step.sent if parent is node and not sent.all_zero]
+def _cancelled(visits: list[Any], node: Any) -> Found:
+    givers = [visit for visit in visits for parent, _, sent in visit.sent if parent is node and not sent.all_zero]
     if not givers:
-        zero = next((step for step in steps if step.given.all_zero), None)
+        zero = next((visit for visit in visits if visit.given.all_zero), None)
         into = zero.node if zero is not None else node
-        givers = [step for step in steps for parent, _, sent in step.sent if parent is into and not sent.all_zero]
-    names = " and ".join(sorted({step.op for step in givers})) or "several operations"
+        givers = [visit for visit in visits for parent, _, sent in visit.sent if parent is into and not sent.all_zero]
+    names = " and ".join(sorted({visit.op for visit in givers})) or "several operations"
     site = givers[0].site if givers else None
     message = f"the gradients that arrive from {names} cancel exactly"
     return "zero", "cancelled", message, site, givers[0].op if givers else None, {}
 
 
 # -- not finite ----------------------------------------------------------------------------------
-def not_finite(result: Any, steps: list[Any]) -> Found:
+def not_finite(result: Any, visits: list[Any]) -> Found:
     """Which operation's backward made the first NaN or infinity, and why."""
     status = "nan" if result.nans else "inf"
-    if steps and steps[0].given.bad:
+    if visits and visits[0].given.bad:
         return status, "seed", "the seed is not finite", None, None, {}
-    for step in steps:
-        bad = next((sent for _, _, sent in step.sent if sent.bad), None)
-        if bad is None or step.given.bad:
+    for visit in visits:
+        bad = next((sent for _, _, sent in visit.sent if sent.bad), None)
+        if bad is None or visit.given.bad:
             continue
         kind = "NaN" if bad.nans else "infinite"
         message = (
-            f"backward of {step.op} makes {bad.bad} of {bad.size} values {kind}, "
+            f"backward of {visit.op} makes {bad.bad} of {bad.size} values {kind}, "
             f"the first that do so on the way from the loss: "
         )
-        cause, why, site, op = _bad_cause(step, steps)
-        return status, cause, message + why, site or step.site, op, {"offending": bad.bad, "of": bad.size}
+        cause, why, site, op = _bad_cause(visit, visits)
+        return status, cause, message + why, site or visit.site, op, {"offending": bad.bad, "of": bad.size}
     return status, "overflow", "the sum of the gradients that arrive is not finite", None, None, {}
 
 
-def _bad_cause(step: Any, steps: list[Any]) -> tuple[str, str, Any, str]:
-    node, op = step.node, step.op
+def _bad_cause(visit: Any, visits: list[Any]) -> tuple[str, str, Any, str]:
+    node, op = visit.node, visit.op
     kept = [(at, host(value)) for kind, at, value in _kept(node) if kind == "x"]
     clean = not any(_bad(values) for _, values in kept)
     if op in _DIVIDES and clean and (op != "divide" or _has(kept, 1, 0)):
@@ -245,7 +245,7 @@ def _bad_cause(step: Any, steps: list[Any]) -> tuple[str, str, Any, str]:
         results = [(0, host(value)) for kind, _, value in _kept(node) if kind == "y"]
         if (op == "pow" and _has(kept, 0, 0)) or (op not in ("pow", "divide") and _has(kept + results, None, 0, 1, -1)):
             return "infinite_slope", "its slope is infinite there", None, op
-    for old in sorted((s.node for s in steps), key=lambda n: n.when):  # oldest first: as the forward ran
+    for old in sorted((s.node for s in visits), key=lambda n: n.when):  # oldest first: as the forward ran
         found = _bad_kept(old)
         if found is not None:
             return found
@@ -300,24 +300,31 @@ def _values(node: Any) -> Iterator[tuple[Any, Any]]:
 
 
 # -- huge ----------------------------------------------------------------------------------------
-def amplified(result: Any, steps: list[Any]) -> Found:
+def amplified(result: Any, visits: list[Any]) -> Found:
     """Which operation's backward makes a gradient grow most."""
     grown = [
-        (sent.largest / step.given.largest, step, sent)
-        for step in steps
-        if step.given.largest
-        for _, _, sent in step.sent
+        (sent.largest / visit.given.largest, visit, sent)
+        for visit in visits
+        if visit.given.largest
+        for _, _, sent in visit.sent
     ]
-    total = result.largest / (steps[0].given.largest or 1) if steps else 1.0
-    if not steps or total <= 1e3:
+    total = result.largest / (visits[0].given.largest or 1) if visits else 1.0
+    if not visits or total <= 1e3:
         return "huge", "seed", f"the seed is as large as {result.largest:.3g}", None, None, {}
-    ratio, step, sent = max(grown, key=lambda entry: entry[0])
+    ratio, visit, sent = max(grown, key=lambda entry: entry[0])
     several = sum(entry[0] > 1.1 for entry in grown)
     message = (
-        f"backward of {step.op} amplifies most: the norm grows from {step.given.norm:.3g} to {sent.norm:.3g} "
+        f"backward of {visit.op} amplifies most: the norm grows from {visit.given.norm:.3g} to {sent.norm:.3g} "
         f"(largest element {ratio:.3g} times as large); the gradient's norm is {result.norm:.3g}"
     )
     if ratio < total**0.5:
         message += f"; {several} operations amplify"
     cause = "amplified" if ratio >= total**0.5 else "exploding"
-    return "huge", cause, message, step.site, step.op, {"before": step.given.norm, "after": sent.norm, "ratio": ratio}
+    return (
+        "huge",
+        cause,
+        message,
+        visit.site,
+        visit.op,
+        {"before": visit.given.norm, "after": sent.norm, "ratio": ratio},
+    )

@@ -120,7 +120,7 @@ def batch_norm(
         )
     if x.size == 0:
         return _affine(x * 1, weight, bias)
-    rows: Any = (x, _filled(x, weight, 1), _filled(x, bias, 0))
+    rows: Any = (x, _given_or(x, weight, 1), _given_or(x, bias, 0))
     short = _is_short(x)
     made: Any = _batch_norm(*(lg.astype(part, lg.float32) for part in rows) if short else rows, eps=eps)
     y, mean, var = made
@@ -132,7 +132,7 @@ def batch_norm(
     return y
 
 
-def _filled(x: Any, given: Any, value: float) -> Any:
+def _given_or(x: Any, given: Any, value: float) -> Any:
     return given if given is not None else lg.full((x.shape[1],), value, dtype=x.dtype, device=x.device)
 
 

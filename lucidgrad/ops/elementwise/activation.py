@@ -169,7 +169,8 @@ def softshrink(x: Any, /, lambd: float = 0.5) -> Any:
 
 # -- exponential on one side ---------------------------------------------------------------------
 def _elu_vjp(xp: Any, g: Any, x: Any, *, alpha: float) -> Any:
-    return xp.where(x > 0, g, g * (xp.exp(xp.where(x > 0, 0, x)) * alpha))  # a minimum would halve the next slope at 0
+    # Not exp(minimum(x, 0)), which would halve the second derivative at 0.
+    return xp.where(x > 0, g, g * (xp.exp(xp.where(x > 0, 0, x)) * alpha))
 
 
 @primitive(ELEMENTWISE, vjp=_elu_vjp, dtype="float")
@@ -305,7 +306,7 @@ def silu(xp: Any, x: Any, /) -> Any:
 
 
 def _mish_vjp(xp: Any, g: Any, x: Any) -> Any:
-    # In powers of exp(-abs(x)): 1 - tanh**2 would lose what is left of it.
+    # In powers of exp(-abs(x)): 1 - tanh**2 would cancel where tanh is close to 1.
     high = x >= 0
     e = xp.exp(xp.where(high, -x, x))
     s = e * e
@@ -338,7 +339,7 @@ def _shares(xp: Any, z: Any) -> tuple[Any, Any, Any]:
     return share, e * share, high
 
 
-# From the small side, as erfc and sigmoid: one plus erf or tanh would leave nothing far below zero.
+# With erfc and sigmoid, which are small far below zero: 1 + erf and 1 + tanh would cancel there.
 def _gelu_vjp(xp: Any, g: Any, x: Any, *, approximate: str) -> Any:
     if approximate == "none":
         return g * (xp.erfc(x * -_SQRT_HALF) * 0.5 + xp.scale(xp.exp(x * x * -0.5) * _NORMAL, x))

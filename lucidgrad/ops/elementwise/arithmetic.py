@@ -4,7 +4,7 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
-from lucidgrad.ops.numbers import filled
+from lucidgrad.ops.numbers import as_array
 
 from .choice import where
 from .complex import abs
@@ -177,7 +177,7 @@ def floor_divide(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def _fmod_second(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
-    """The quotient that was cut off is what x1 has more: a quotient of its own may round up to the next integer."""
+    """Minus the truncated quotient, taken from ``x1 - fmod(x1, x2)``: ``x1 / x2`` may round up to the next integer."""
     return -xp.scale(g, xp.round((x1 - xp.fmod(x1, x2)) / x2))
 
 
@@ -196,7 +196,7 @@ def fmod(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> y.tolist(), x.grad.tolist()
     ([-1.0, -1.0], [3.0, 2.0])
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     rest = xp.remainder(xp.abs(x1), xp.abs(x2))
     return xp.where(x1 < 0, -rest, rest)
 

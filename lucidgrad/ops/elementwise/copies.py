@@ -53,12 +53,12 @@ def apart(function: Callable[P, R]) -> Callable[P, R]:
     def with_own_memory(*args: P.args, **keywords: P.kwargs) -> R:
         y: Any = function(*args, **keywords)
         of: Any = args[0] if args else next(iter(keywords.values()))
-        return clone(y) if _share(y.array, getattr(of, "array", of)) else y
+        return clone(y) if _same_memory(y.array, getattr(of, "array", of)) else y
 
     return with_own_memory
 
 
-def _share(y: Any, x: Any) -> bool:
+def _same_memory(y: Any, x: Any) -> bool:
     """Whether two arrays lie in the same memory."""
     if type(y) is not type(x):
         return False

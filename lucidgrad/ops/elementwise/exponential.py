@@ -7,7 +7,7 @@ from typing import Any
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
-from lucidgrad.ops.numbers import filled, is_complex
+from lucidgrad.ops.numbers import as_array, is_complex
 
 from .copies import astype
 
@@ -124,7 +124,7 @@ def log10(xp: Any, x: Any, /) -> Any:
     return xp.log10(x)
 
 
-def share(xp: Any, g: Any, x: Any, other: Any, part: Any = None) -> Any:
+def _portion(xp: Any, g: Any, x: Any, other: Any, part: Any = None) -> Any:
     """The part of a cotangent of ``log(exp(x) + exp(other))`` that goes to x; equal infinities take half each."""
     ahead = x - other
     return g * (part or xp.sigmoid)(xp.where((x == other) & (ahead != ahead), 0, ahead))
@@ -132,7 +132,7 @@ def share(xp: Any, g: Any, x: Any, other: Any, part: Any = None) -> Any:
 
 @primitive(
     ELEMENTWISE,
-    vjp=(lambda xp, g, x1, x2: share(xp, g, x1, x2), lambda xp, g, x1, x2: share(xp, g, x2, x1)),
+    vjp=(lambda xp, g, x1, x2: _portion(xp, g, x1, x2), lambda xp, g, x1, x2: _portion(xp, g, x2, x1)),
     dtype="float",
     precision="full",
 )
@@ -150,7 +150,7 @@ def logaddexp(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.logaddexp(x1, x2)
 
 
-def _share(xp: Any, g: Any, x: Any, other: Any) -> Any:
+def _binary_portion(xp: Any, g: Any, x: Any, other: Any) -> Any:
     """As for `logaddexp`, but with powers of two: a factor log(2) would round the difference."""
 
     def part(ahead: Any) -> Any:
@@ -158,12 +158,12 @@ def _share(xp: Any, g: Any, x: Any, other: Any) -> Any:
         power = xp.exp2(xp.where(first, -ahead, ahead))
         return xp.where(first, 1, power) / (power + 1)
 
-    return share(xp, g, x, other, part)
+    return _portion(xp, g, x, other, part)
 
 
 @primitive(
     ELEMENTWISE,
-    vjp=(lambda xp, g, x1, x2: _share(xp, g, x1, x2), lambda xp, g, x1, x2: _share(xp, g, x2, x1)),
+    vjp=(lambda xp, g, x1, x2: _binary_portion(xp, g, x1, x2), lambda xp, g, x1, x2: _binary_portion(xp, g, x2, x1)),
     dtype="float",
 )
 def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:
@@ -178,13 +178,13 @@ def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> y.tolist(), x.grad.tolist()
     ([1.0, 1000.0], [0.5, 1.0])
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     apart = xp.where(x1 == x2, 0, xp.abs(x1 - x2))
     return xp.maximum(x1, x2) + xp.log1p(xp.exp2(-apart)) * _LOG2E
 
 
 def _xlogy_first(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
-    x2 = filled(xp, x2, g)
+    x2 = as_array(xp, x2, g)
     return xp.where((x1 == 0) & (x2 <= 0), 0, xp.scale(g, xp.log(x2)))
 
 
@@ -202,7 +202,7 @@ def xlogy(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> x.grad.tolist()
     [0.6931, 0.6931]
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     zero = (x1 == 0) & (x2 == x2)  # NaN stays NaN
     return xp.where(zero, 0, x1 * xp.log(xp.where(zero, 1, x2)))
 

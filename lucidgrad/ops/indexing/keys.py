@@ -22,7 +22,7 @@ def is_mask(part: Any) -> bool:
 
 
 def _is_advanced(part: Any) -> bool:
-    """Whether a part of a key makes it more than slices and integers (as which 0-d arrays count)."""
+    """Whether a part of a key is an array of positions or a mask; a 0-d array of integers counts as an integer."""
     return isinstance(part, (bool, Box)) or (is_array(part) and (len(part.shape) > 0 or is_mask(part)))
 
 
@@ -44,7 +44,7 @@ def placement(key: Any) -> tuple[int, bool] | None:
     return rank, places[-1] - places[0] >= len(places)
 
 
-class Plan(NamedTuple):
+class ResolvedKey(NamedTuple):
     """A key worked out for a shape: first slices, then integer arrays on axes that these left."""
 
     slices: tuple[slice, ...]  # one for each axis
@@ -56,15 +56,15 @@ class Plan(NamedTuple):
     place: int  # where in the result their common axes are
 
 
-def plan_of(xp: Any, name: str, key: Any, shape: Sequence[int]) -> Plan:
-    """Work a key out."""
+def resolve(xp: Any, name: str, key: Any, shape: Sequence[int]) -> ResolvedKey:
+    """Work a key out for a shape."""
     advanced = placement(key)
     slices: list[slice] = []
     made: list[int] = []
     axes: list[int] = []
     arrays: list[Any] = []
     place = 0
-    for part in filled(name, parts_of(key), len(shape)):
+    for part in completed(name, parts_of(key), len(shape)):
         n = shape[len(slices)] if len(slices) < len(shape) else 0
         if part is None:
             made.append(1)
@@ -87,10 +87,10 @@ def plan_of(xp: Any, name: str, key: Any, shape: Sequence[int]) -> Plan:
     region = tuple(len(range(*s.indices(n))) for s, n in zip(slices, shape, strict=True))
     whole = all(s == slice(0, n, 1) for s, n in zip(slices, shape, strict=True))
     place = 0 if advanced is not None and advanced[1] else place
-    return Plan(tuple(slices), region, whole, tuple(made), tuple(axes), tuple(arrays), place)
+    return ResolvedKey(tuple(slices), region, whole, tuple(made), tuple(axes), tuple(arrays), place)
 
 
-def filled(name: str, parts: Sequence[Any], rank: int) -> list[Any]:
+def completed(name: str, parts: Sequence[Any], rank: int) -> list[Any]:
     """The parts of a key with slices in place of what it leaves out."""
     used = 0
     for part in parts:
@@ -139,11 +139,11 @@ def _integers(xp: Any, name: str, part: Any, sizes: Sequence[int]) -> Sequence[A
     return xp.nonzero(part)
 
 
-def flat_index(xp: Any, name: str, plan: Plan) -> Any:
-    """The arrays of a plan as one, into their axes taken together."""
+def flat_index(xp: Any, name: str, resolved: ResolvedKey) -> Any:
+    """The arrays of a key as one, into their axes taken together."""
     flat: Any = 0
-    for axis, i in zip(plan.axes, plan.arrays, strict=True):
-        n = plan.shape[axis]
+    for axis, i in zip(resolved.axes, resolved.arrays, strict=True):
+        n = resolved.shape[axis]
         if is_array(i):
             i = xp.astype(i, dtype=xp.int64)
             i = xp.where(i < 0, i + n, i)
@@ -153,7 +153,7 @@ def flat_index(xp: Any, name: str, plan: Plan) -> Any:
     return flat
 
 
-def front(plan: Plan) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def front(resolved: ResolvedKey) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The order that puts indexed axes first, and the sizes of the others."""
-    rest = tuple(a for a in range(len(plan.shape)) if a not in plan.axes)
-    return (*plan.axes, *rest), tuple(plan.shape[a] for a in rest)
+    rest = tuple(a for a in range(len(resolved.shape)) if a not in resolved.axes)
+    return (*resolved.axes, *rest), tuple(resolved.shape[a] for a in rest)

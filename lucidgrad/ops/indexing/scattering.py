@@ -13,7 +13,7 @@ from lucidgrad.core.primitive import REDUCTION, primitive
 from lucidgrad.ops.axes import axis_of, beside, product
 from lucidgrad.ops.numbers import INF, inexact
 
-from .keys import filled, is_array, is_mask, parts_of
+from .keys import completed, is_array, is_mask, parts_of
 from .selection import _check_scatter, as_vectors, index, put_add, scatter, scatter_add, vector
 from .taking import last_put, put_along_axis_add, take, take_along_axis
 
@@ -28,7 +28,7 @@ def _check_index(name: str, x: Any, dim: int, index: Any) -> int:
 
 
 def _written(x: Any, dim: int, index: Any) -> tuple[Any, Any]:
-    """For each place along an axis whether an index points there, to broadcast, and the last one's position."""
+    """Which places along an axis an index points to (shaped to broadcast), and where the last such index stands."""
     last = last_put(ops.reshape(index, shape=(product(index.shape),)), axis=0, size=x.shape[dim])
     return ops.reshape(last >= 0, shape=(x.shape[dim], *(1,) * (x.ndim - dim - 1))), ops.maximum(last, 0)
 
@@ -143,7 +143,7 @@ def _write_masked(x: Any, parts: tuple[Any, ...], at: int, values: Any) -> None:
     if sum(map(is_array, parts)) > 1:
         raise IndexError("__setitem__: a mask under vmap can't stand beside other arrays in a key; use where")
     mask = box(parts[at])
-    parts = tuple(filled("__setitem__", parts, x.ndim))
+    parts = tuple(completed("__setitem__", parts, x.ndim))
     at = next(i for i, part in enumerate(parts) if is_array(part))
     rest = sum(part is None or isinstance(part, slice) for part in parts[at + 1 :])  # axes behind those of the mask
     part = index(x, key=(*parts[:at], *(slice(None),) * mask.ndim, *parts[at + 1 :]))
@@ -194,7 +194,7 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 
 
 # -- reducing what falls on one place ------------------------------------------------------------
-def _share(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, axis: int) -> Any:
+def _tied_portion(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, axis: int) -> Any:
     """The part of one of the elements that tie for an extreme."""
     ties = xp.astype(src == xp.take_along_axis(y, i, axis=axis), dtype=y.dtype)
     ties = xp.put_along_axis_add(ties, i, axis=axis, size=x.shape[axis]) + xp.astype(x == y, dtype=y.dtype)
@@ -202,11 +202,11 @@ def _share(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, axis: int) -> Any:
 
 
 def _extreme_x(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, *, axis: int) -> Any:
-    return xp.where(x == y, _share(xp, g, y, x, src, i, axis), 0)
+    return xp.where(x == y, _tied_portion(xp, g, y, x, src, i, axis), 0)
 
 
 def _extreme_src(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, *, axis: int) -> Any:
-    share = xp.take_along_axis(_share(xp, g, y, x, src, i, axis), i, axis=axis)
+    share = xp.take_along_axis(_tied_portion(xp, g, y, x, src, i, axis), i, axis=axis)
     return xp.where(src == xp.take_along_axis(y, i, axis=axis), share, 0)
 
 
@@ -216,7 +216,7 @@ def _extreme_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: int, largest: bool)
     if tsrc is not None:
         hits = xp.where(src == xp.take_along_axis(y, i, axis=axis), tsrc, 0)
         t = t + xp.put_along_axis_add(hits, i, axis=axis, size=x.shape[axis])
-    return _share(xp, t, y, x, src, i, axis)
+    return _tied_portion(xp, t, y, x, src, i, axis)
 
 
 def _extreme_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

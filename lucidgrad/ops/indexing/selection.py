@@ -1,4 +1,4 @@
-"""Picking elements by key, as square brackets do, and adding them back; and what PyTorch makes of it."""
+"""Picking elements by key, as square brackets do, and adding them back; and PyTorch's functions for both."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.ops.axes import axis_of, beside, inverse, product
 from lucidgrad.ops.shape.layout import broadcast_shapes, broadcast_to, reshape
 
-from .keys import filled, flat_index, front, is_mask, parts_of, placement, plan_of
+from .keys import completed, flat_index, front, is_mask, parts_of, placement, resolve
 from .taking import last_put, need_one_rank, put_along_axis_add, take, take_along_axis, take_put
 
 
 # -- index and put_add ---------------------------------------------------------------------------
 def _index_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     key = parts_of(keywords["key"])
-    filled("index", key, len(values[0].shape) - 1)  # raises where the key is too long
+    completed("index", key, len(values[0].shape) - 1)  # raises where the key is too long
     y = call(*values, key=(slice(None), *key))
     where = placement(key)
     if where is None or not where[1]:
@@ -45,16 +45,16 @@ def index(xp: Any, x: Any, /, key: Any) -> Any:
     >>> x.grad.tolist()
     [2.0, 0.0, 1.0]
     """
-    plan = plan_of(xp, "index", key, x.shape)
-    y = xp.reshape(x if plan.whole else x[plan.slices], shape=plan.shape)
-    if not plan.axes:
+    resolved = resolve(xp, "index", key, x.shape)
+    y = xp.reshape(x if resolved.whole else x[resolved.slices], shape=resolved.shape)
+    if not resolved.axes:
         return y
-    order, rest = front(plan)
-    i = flat_index(xp, "index", plan)
-    size = product([plan.shape[a] for a in plan.axes])
+    order, rest = front(resolved)
+    i = flat_index(xp, "index", resolved)
+    size = product([resolved.shape[a] for a in resolved.axes])
     y = xp.reshape(xp.permute_dims(y, axes=order), shape=(size, *rest))
     y = xp.take(y, i, axis=0)
-    ends = tuple(range(i.ndim)), tuple(range(plan.place, plan.place + i.ndim))
+    ends = tuple(range(i.ndim)), tuple(range(resolved.place, resolved.place + i.ndim))
     return xp.moveaxis(y, source=ends[0], destination=ends[1])
 
 
@@ -79,20 +79,20 @@ def put_add(xp: Any, g: Any, /, key: Any, shape: Any) -> Any:
     >>> put_add(g, slice(0, 4, 2), (4,)).tolist()
     [1.0, 0.0, 1.0, 0.0]
     """
-    plan = plan_of(xp, "put_add", key, shape)
-    if plan.axes:
-        order, rest = front(plan)
-        i = flat_index(xp, "put_add", plan)
-        ends = tuple(range(plan.place, plan.place + i.ndim)), tuple(range(i.ndim))
+    resolved = resolve(xp, "put_add", key, shape)
+    if resolved.axes:
+        order, rest = front(resolved)
+        i = flat_index(xp, "put_add", resolved)
+        ends = tuple(range(resolved.place, resolved.place + i.ndim)), tuple(range(i.ndim))
         g = xp.moveaxis(g, source=ends[0], destination=ends[1])
-        sizes = tuple(plan.shape[a] for a in plan.axes)
+        sizes = tuple(resolved.shape[a] for a in resolved.axes)
         g = xp.reshape(xp.take_put(g, i, axis=0, size=product(sizes)), shape=(*sizes, *rest))
         g = xp.permute_dims(g, axes=inverse(order))
-    g = xp.reshape(g, shape=plan.region)
-    if plan.whole and plan.axes:
+    g = xp.reshape(g, shape=resolved.region)
+    if resolved.whole and resolved.axes:
         return g
     y = xp.zeros(tuple(shape), dtype=g.dtype, **beside(g))
-    y[plan.slices or ...] = g
+    y[resolved.slices or ...] = g
     return y
 
 

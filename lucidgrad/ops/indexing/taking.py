@@ -36,7 +36,7 @@ def _take_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywo
 
 
 def _line_up(i: Any, lead: int, axis: int, rank: int) -> Any:
-    """Indices with all their axes but the leading ones along one axis, to go with an array of a rank."""
+    """Indices flattened along one axis behind their leading ones, with ones elsewhere: they broadcast to that rank."""
     ones = (1,) * (axis - lead), (1,) * (rank - axis - 1)
     return run("reshape", i, shape=(*i.shape[:lead], *ones[0], product(i.shape[lead:]), *ones[1]))
 

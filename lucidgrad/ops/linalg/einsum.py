@@ -1,4 +1,4 @@
-"""Einstein summation: a formula becomes steps, and every step is differentiable by itself.
+"""Einstein summation: a formula becomes stages, and every stage is differentiable by itself.
 
 Repeated letters are diagonals, letters that stretch are dropped where they have size 1, and letters that
 only one operand has are summed. What is left are contractions of pairs, and the derivative of such a
@@ -31,7 +31,7 @@ class Roles(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def split(subscripts: str) -> tuple[str, str, str]:
+def terms_of(subscripts: str) -> tuple[str, str, str]:
     """The three terms of a pair's formula."""
     inputs, _, output = subscripts.partition("->")
     first, _, second = inputs.partition(",")
@@ -41,7 +41,7 @@ def split(subscripts: str) -> tuple[str, str, str]:
 @lru_cache(maxsize=4096)
 def roles(subscripts: str) -> Roles:
     """Sort the letters of a pair; those that stay are in the order of the output."""
-    first, second, output = split(subscripts)
+    first, second, output = terms_of(subscripts)
     return Roles(
         "".join(c for c in output if c in first and c in second),
         "".join(c for c in output if c not in second),
@@ -53,13 +53,13 @@ def roles(subscripts: str) -> Roles:
 @lru_cache(maxsize=4096)
 def _turned(subscripts: str, argument: int) -> str:
     """The formula of one cotangent: output and input change places."""
-    first, second, output = split(subscripts)
+    first, second, output = terms_of(subscripts)
     return f"{output},{second}->{first}" if argument == 0 else f"{first},{output}->{second}"
 
 
 def _pair_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """One more letter, first in what is batched and in the output."""
-    first, second, output = split(keywords["subscripts"])
+    first, second, output = terms_of(keywords["subscripts"])
     new = _fresh(first + second + output)
     first, second = (new + term if b else term for term, b in zip((first, second), batched, strict=True))
     return call(*values, subscripts=f"{first},{second}->{new}{output}")
@@ -96,11 +96,11 @@ def pair_einsum(xp: Any, x1: Any, x2: Any, /, *, subscripts: str) -> Any:
     >>> x.grad.tolist()
     [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
     """
-    first, second, output = split(subscripts)
+    first, second, output = terms_of(subscripts)
     batch, left, summed, right = roles(subscripts)
     sizes = dict(zip(first + second, (*x1.shape, *x2.shape)))
     if not summed:
-        return _spread(xp, x1, first, output) * _spread(xp, x2, second, output)
+        return _lined_up(xp, x1, first, output) * _lined_up(xp, x2, second, output)
     rows, inner, columns = (product([sizes[c] for c in part]) for part in (left, summed, right))
     many = tuple(sizes[c] for c in batch)
     x1 = xp.reshape(_ordered(xp, x1, first, batch + left + summed), shape=(*many, rows, inner))
@@ -115,7 +115,7 @@ def _ordered(xp: Any, x: Any, term: str, wanted: str) -> Any:
     return x if term == wanted else xp.permute_dims(x, axes=tuple(term.index(c) for c in wanted))
 
 
-def _spread(xp: Any, x: Any, term: str, wanted: str) -> Any:
+def _lined_up(xp: Any, x: Any, term: str, wanted: str) -> Any:
     """Axes in the order of the wanted letters, with ones for those that the term lacks."""
     sizes = dict(zip(term, x.shape))
     x = _ordered(xp, x, term, "".join(c for c in wanted if c in term))
@@ -199,8 +199,8 @@ def _from_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
     return (f"{formula}->{text(arguments[-1])}" if len(arguments) % 2 else formula), operands
 
 
-# -- from a formula to steps ---------------------------------------------------------------------
-class Step(NamedTuple):
+# -- from a formula to stages --------------------------------------------------------------------
+class Stage(NamedTuple):
     """Call an op on the operands at these places; the result goes to the end, a single one's to its place."""
 
     op: Callable[..., Any]
@@ -209,36 +209,36 @@ class Step(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _steps(subscripts: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) -> list[Step]:
+def _stages(subscripts: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) -> list[Stage]:
     """What to do for a formula on operands of these shapes."""
     parsed, output = _parse(subscripts, tuple(map(len, shapes)))
     terms = list(parsed)
     sizes = _sizes(subscripts, terms, shapes)
-    steps: list[Step] = []
+    stages: list[Stage] = []
     for n, sides in enumerate(shapes):
         own = dict(zip(terms[n], sides))
         for c in own:
             while terms[n].count(c) > 1:
                 first = terms[n].index(c)
                 pair = (first, terms[n].index(c, first + 1))
-                steps.append(Step(diagonal, (n,), dict(axis1=pair[0], axis2=pair[1])))
+                stages.append(Stage(diagonal, (n,), dict(axis1=pair[0], axis2=pair[1])))
                 terms[n] = "".join(b for i, b in enumerate(terms[n]) if i not in pair) + c
-        _drop(steps, terms, n, layout.squeeze, [c for c in terms[n] if own[c] == 1 != sizes[c]])
+        _drop(stages, terms, n, layout.squeeze, [c for c in terms[n] if own[c] == 1 != sizes[c]])
     for n, term in enumerate(terms):
         others = output + "".join(terms[:n] + terms[n + 1 :])
-        _drop(steps, terms, n, _sum, [c for c in term if c not in others])
+        _drop(stages, terms, n, _sum, [c for c in term if c not in others])
     for at in _path(terms, output, sizes, optimize):
-        _contract(steps, terms, output, at)
+        _contract(stages, terms, output, at)
     (term,) = terms
-    if term != output or not steps:
-        steps.append(Step(layout.permute_dims, (0,), dict(axes=tuple(term.index(c) for c in output))))
-    return steps
+    if term != output or not stages:
+        stages.append(Stage(layout.permute_dims, (0,), dict(axes=tuple(term.index(c) for c in output))))
+    return stages
 
 
-def _drop(steps: list[Step], terms: list[str], n: int, op: Callable[..., Any], letters: list[str]) -> None:
+def _drop(stages: list[Stage], terms: list[str], n: int, op: Callable[..., Any], letters: list[str]) -> None:
     """Remove letters from an operand, by an op that takes their axes."""
     if letters:
-        steps.append(Step(op, (n,), dict(axis=tuple(terms[n].index(c) for c in letters))))
+        stages.append(Stage(op, (n,), dict(axis=tuple(terms[n].index(c) for c in letters))))
         terms[n] = "".join(c for c in terms[n] if c not in letters)
 
 
@@ -247,7 +247,7 @@ def _sum(x: Any, axis: tuple[int, ...]) -> Any:
     return reduction.sum(x, axis=axis, dtype=x.dtype)
 
 
-def _contract(steps: list[Step], terms: list[str], output: str, at: Sequence[int]) -> None:
+def _contract(stages: list[Stage], terms: list[str], output: str, at: Sequence[int]) -> None:
     """Contract the operands at these places, two at a time."""
     at = sorted(at)
     while len(at) > 1:
@@ -262,7 +262,7 @@ def _contract(steps: list[Step], terms: list[str], output: str, at: Sequence[int
         else:
             kept = output
         terms.append(kept)
-        steps.append(Step(pair_einsum, (i, j), dict(subscripts=f"{first},{second}->{kept}")))
+        stages.append(Stage(pair_einsum, (i, j), dict(subscripts=f"{first},{second}->{kept}")))
         at = [*(k - 2 for k in rest), len(terms) - 1]
 
 
@@ -355,7 +355,7 @@ def einsum(*arguments: Any, optimize: Any = True) -> Any:
     if len(operands) > 2 and dtype_of(operands[0]) in halves:
         return in_single(einsum, (subscripts, *operands), {"optimize": optimize})
     path = tuple(tuple(s) if isinstance(s, list) else s for s in optimize) if isinstance(optimize, list) else optimize
-    for op, at, keywords in _steps(subscripts, tuple(tuple(x.shape) for x in operands), path):
+    for op, at, keywords in _stages(subscripts, tuple(tuple(x.shape) for x in operands), path):
         if len(at) == 1:
             operands[at[0]] = op(operands[at[0]], **keywords)
         else:

@@ -214,10 +214,10 @@ def _minors(xp: Any, x: Any, t: Any) -> Any:
 
 
 def _cofactor_vjp(xp: Any, g: Any, x: Any) -> Any:
-    """The second derivative of a determinant, which is ``det(full) det(m)`` of matrices that are regular or small.
+    """The second derivative of a determinant, from ``det(x) = det(full) det(m)``.
 
-    ``full = x + a b`` is regular, with constants a and b, and ``m = 1 - b full⁻¹ a`` has three rows, which polynomials
-    will do for. So this is a program that can be differentiated again, also where x is singular.
+    ``full = x + a b`` is regular, with constants a and b, so it can be inverted; ``m = 1 - b full⁻¹ a`` has three rows,
+    so its determinant and cofactors are polynomials. Both can be differentiated again, also where x is singular.
     """
     a, b, rest, alive, one = xp.raising(x)
     full = x + xp.matmul(a, b) + rest

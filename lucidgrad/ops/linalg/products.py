@@ -22,7 +22,7 @@ from .einsum import einsum, letter, pair_einsum
 
 # -- matmul --------------------------------------------------------------------------------------
 def _left(xp: Any, g: Any, x2: Any) -> Any:
-    """``g @ x2ᵀ``; that x1 was a vector shows in g, which then lacks a dimension."""
+    """``g @ x2ᵀ``; if x1 was a vector, g has one dimension less than its matrices would give."""
     if x2.ndim == 1:
         return xp.expand_dims(g, axis=-1) * x2
     if x2.ndim == 2 == g.ndim:

@@ -52,7 +52,7 @@ def _diagonal_slice(rows: int, columns: int, offset: int) -> slice:
 
 
 def _diagonal_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-    """Count the two axes from the end: for both ways, with and without the two."""
+    """Batching of `diagonal` and `diagonal_put`: all axes move back by one, the shape gets the batch in front."""
     rank = len(keywords["shape"]) if "shape" in keywords else len(values[0].shape) - 1
     pair = axes_of("diagonal", (keywords["axis1"], keywords["axis2"]), rank)
     keywords = {**keywords, "axis1": pair[0] + 1, "axis2": pair[1] + 1}

@@ -7,7 +7,7 @@ from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.ops.elementwise import activation
 from lucidgrad.ops.elementwise.activation import sigmoid
 from lucidgrad.ops.elementwise.choice import clip
-from lucidgrad.ops.numbers import filled
+from lucidgrad.ops.numbers import as_array
 
 from .polynomials import polynomial
 
@@ -54,7 +54,7 @@ def entr(xp: Any, x: Any, /) -> Any:
 
 
 def _xlog1py_first(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
-    x2 = filled(xp, x2, g)
+    x2 = as_array(xp, x2, g)
     return xp.where((x1 == 0) & (x2 <= -1), 0, xp.scale(g, xp.log1p(x2)))
 
 
@@ -71,7 +71,7 @@ def xlog1py(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> x.grad.tolist()
     [0.6931, 0.6931]
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     zero = (x1 == 0) & (x2 == x2)  # NaN stays NaN
     return xp.where(zero, 0, x1 * xp.log1p(xp.where(zero, 0, x2)))
 
@@ -85,7 +85,7 @@ def _log_ratio(xp: Any, x1: Any, x2: Any) -> Any:
 
 
 def _log_ratio_slope(xp: Any, g: Any, x1: Any, x2: Any, more: int) -> Any:
-    x2 = filled(xp, x2, g)
+    x2 = as_array(xp, x2, g)
     return xp.where((x1 == 0) & (x2 == 0), 0, xp.scale(g, _log_ratio(xp, x1, x2) + more))
 
 
@@ -119,7 +119,7 @@ def rel_entr(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> x.grad.tolist()
     [1.0, 1.6931]
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     return _divergence(xp, x1, x2, 0, 0)
 
 
@@ -127,7 +127,7 @@ def rel_entr(xp: Any, x1: Any, x2: Any, /) -> Any:
     ELEMENTWISE,
     vjp=(
         lambda xp, g, x1, x2: _log_ratio_slope(xp, g, x1, x2, 0),
-        lambda xp, g, x1, x2: xp.where(filled(xp, x1, g) == 0, g, xp.unscale(xp.scale(g, x2 - x1), x2)),
+        lambda xp, g, x1, x2: xp.where(as_array(xp, x1, g) == 0, g, xp.unscale(xp.scale(g, x2 - x1), x2)),
     ),
     dtype="float",
 )
@@ -145,7 +145,7 @@ def kl_div(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> x.grad.tolist()
     [0.0, 0.6931]
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     return _divergence(xp, x1, x2, x2 - x1, x2)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.extents import check_count
-from lucidgrad.ops.numbers import filled
+from lucidgrad.ops.numbers import as_array
 
 from .jets import bell, leibniz, psis
 from .polynomials import polynomial, ratio
@@ -321,7 +321,7 @@ def hurwitz_zeta(xp: Any, x1: Any, x2: Any, /) -> Any:
 
     There it has no derivative with respect to ``x1``: NaN.
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     s = xp.where(x1 > 1, x1, 2)
     below = (x2 < 0) & (x2 > -math.inf)
     whole = xp.floor(x2)
@@ -392,7 +392,7 @@ def _zeta_sum_derivative(xp: Any, s: Any, q: Any, order: int) -> Any:
 
 def _zeta_slope_shift(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
     """From ``-s * zeta(s + 1, q)``, the derivative with respect to q."""
-    x1, x2 = filled(xp, x1, g), filled(xp, x2, g)
+    x1, x2 = as_array(xp, x1, g), as_array(xp, x2, g)
     less = xp.hurwitz_zeta(x1 + 1, x2) if order == 1 else xp.zeta_slope(x1 + 1, x2, order=order - 1)
     return -xp.scale(g, x1 * xp.zeta_slope(x1 + 1, x2, order=order) + order * less)
 
@@ -404,7 +404,7 @@ def _zeta_slope_shift(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
 )
 def zeta_slope(xp: Any, x1: Any, x2: Any, /, order: int = 1) -> Any:
     """The derivative of an order, at least one, of Hurwitz's zeta function with respect to ``x1``."""
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     inside = (x1 > 1) & (x1 < math.inf) & (x2 > 0) & (x2 < math.inf)
     y = _zeta_sum_derivative(xp, xp.where(inside, x1, 2), xp.where(inside, x2, 1), order)
     return xp.where(inside, y, xp.where((x1 == math.inf) & (x2 > 1), xp.zeros_like(y), math.nan))
@@ -463,7 +463,7 @@ def rise(xp: Any, a: Any, b: Any) -> Any:
 
 def betaln_slope(xp: Any, a: Any, b: Any) -> Any:
     """``psi(a) - psi(a + b)``."""
-    a, b = filled(xp, a, b), filled(xp, b, a)
+    a, b = as_array(xp, a, b), as_array(xp, b, a)
     plain = (a > 0) & (b > 0) & (a < math.inf) & (b < math.inf)
     one = xp.where(plain, 1, a)
     return xp.where(plain, -rise(xp, xp.where(plain, a, 1), xp.where(plain, b, 1)), xp.psi(one) - xp.psi(one + b))
@@ -489,7 +489,7 @@ def betaln(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> x.grad.tolist()
     [-1.0, -0.5]
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     low, high = xp.minimum(x1, x2), xp.maximum(x1, x2)
     one, large, both = xp.gammaln(low), (high >= 8) & (low > -1), low >= 8
     # Stirling's formula with the large terms cancelled on paper
@@ -520,7 +520,7 @@ def _sign(xp: Any, x: Any) -> Any:
 
 
 def _beta_slope(xp: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
-    a, b = filled(xp, a, b), filled(xp, b, a)
+    a, b = as_array(xp, a, b), as_array(xp, b, a)
     total = a + b
     # Where beta is zero its logarithm has a pole: there it is gamma(a) gamma(b) gamma(1 - total) sin(pi total) / pi
     zero = (total <= 0) & (total > -math.inf) & (xp.floor(total) == total) & (xp.floor(a) != a)
@@ -553,7 +553,7 @@ def beta(xp: Any, x1: Any, x2: Any, /) -> Any:
     >>> x.grad.tolist()
     [-1.0, -0.25]
     """
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     low, high = xp.minimum(x1, x2), xp.maximum(x1, x2)
     total = low + high
     near = (xp.maximum(high, total) < limit(xp, total)) & (low > -20)

@@ -21,10 +21,10 @@ from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
-from lucidgrad.ops.numbers import filled
+from lucidgrad.ops.numbers import as_array
 
 from .gamma import betaln_slope, gammaln_after_one, log_stirling, rise
-from .jets import bell, leibniz, psis, share
+from .jets import bell, fraction, leibniz, psis
 from .polynomials import polynomial
 
 __all__ = ["betainc", "betaincc", "gammainc", "gammaincc"]
@@ -146,7 +146,7 @@ def _gamma_inside(xp: Any, a: Any, x: Any, upper: bool) -> Any:
 
 
 def _gamma_functions(xp: Any, x1: Any, x2: Any, upper: bool) -> Any:
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     inside = (x1 > 0) & (x2 > 0) & (x1 < math.inf) & (x2 < math.inf)
     y = _gamma_inside(xp, xp.where(inside, x1, 1), xp.where(inside, x2, 1), upper)
     full = (x1 == 0) | (x2 == math.inf)  # all of the integral is below the limit
@@ -156,11 +156,11 @@ def _gamma_functions(xp: Any, x1: Any, x2: Any, upper: bool) -> Any:
 
 
 def _density_parameter(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
-    return xp.scale(xp.scale(g, y), xp.log(filled(xp, x2, g)) - xp.psi(filled(xp, x1, g)))
+    return xp.scale(xp.scale(g, y), xp.log(as_array(xp, x2, g)) - xp.psi(as_array(xp, x1, g)))
 
 
 def _density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
-    a, x = filled(xp, x1, g), filled(xp, x2, g)
+    a, x = as_array(xp, x1, g), as_array(xp, x2, g)
     end = (x == 0) & (a >= 1)  # of zero nothing is left to divide: there by the density of one parameter less
     more = end & (a > 1)
     less = xp.gamma_density(xp.where(more, a - 1, 1), xp.where(more, x, 1))
@@ -171,7 +171,7 @@ def _density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
 @primitive(ELEMENTWISE, vjp=(_density_parameter, _density_limit), dtype="float")
 def gamma_density(xp: Any, x1: Any, x2: Any, /) -> Any:
     """``x2**(x1 - 1) * exp(-x2) / gamma(x1)``, the derivative of `gammainc`; its own may be infinite at zero."""
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     inside = (x1 > 0) & (x2 > 0) & (x1 < math.inf) & (x2 < math.inf)
     a, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1)
     edge = xp.where(x1 > 1, 0, xp.where(x1 == 1, 1, xp.full_like(x2 + x1, fill_value=math.inf)))
@@ -255,7 +255,7 @@ def _gamma_series(xp: Any, a: Any, x: Any, order: int) -> Any:
         total, power = (1.0 if k == 0 else 0.0) + 0 * x, 1.0
         for n in range(1, 21):
             power = power * (x / -n)
-            total = total + power * share(a, n, k)
+            total = total + power * fraction(a, n, k)
         return total
 
     def powers(i: int, j: int) -> Any:
@@ -284,7 +284,7 @@ def _gamma_integral(xp: Any, a: Any, x: Any, order: int) -> Any:
 
 
 def _gamma_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
-    a, x = filled(xp, x1, g), filled(xp, x2, g)
+    a, x = as_array(xp, x1, g), as_array(xp, x2, g)
     a = xp.where(a == 0, 1e-30, a)  # zero times infinity, which has a limit
     _, factor = _gamma_logs(xp, a, order)
     return xp.scale(g, xp.gamma_density(a, x) * factor(xp.log(x)))
@@ -300,7 +300,7 @@ def _gamma_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
 )
 def gamma_slope(xp: Any, x1: Any, x2: Any, /, order: int = 1) -> Any:
     """The derivative of an order, at least one, of the lower incomplete gamma function with respect to ``x1``."""
-    x1, x2 = filled(xp, x1, x2), filled(xp, x2, x1)
+    x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
     inside = (x1 >= 0) & (x2 > 0) & (x1 < math.inf) & (x2 < math.inf)
     a, x = xp.where(inside, xp.maximum(x1, 1e-30), 1), xp.where(inside, x2, 1)
     small = x <= 1.1
@@ -359,13 +359,13 @@ def _beta_edges(x1: Any, x2: Any, x3: Any) -> Any:
     return (x1 > 0) & (x2 > 0) & (x3 > 0) & (x3 < 1) & (x1 < math.inf) & (x2 < math.inf)
 
 
-def _all_filled(xp: Any, *xs: Any) -> tuple[Any, ...]:
+def _as_arrays(xp: Any, *xs: Any) -> tuple[Any, ...]:
     like = next((x for x in xs if not isinstance(x, (int, float))), None)
-    return xs if like is None else tuple(filled(xp, x, like) for x in xs)
+    return xs if like is None else tuple(as_array(xp, x, like) for x in xs)
 
 
 def _beta_functions(xp: Any, x1: Any, x2: Any, x3: Any, upper: bool) -> Any:
-    x1, x2, x3 = _all_filled(xp, x1, x2, x3)
+    x1, x2, x3 = _as_arrays(xp, x1, x2, x3)
     inside = _beta_edges(x1, x2, x3)
     a, b, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1), xp.where(inside, x3, 0.5)
     low = x * (a + b + 2) <= a + 1
@@ -413,13 +413,13 @@ def upper_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
 
 
 def _beta_density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    a, b, x = (filled(xp, v, g) for v in (x1, x2, x3))
+    a, b, x = (as_array(xp, v, g) for v in (x1, x2, x3))
     return _beta_density_part(xp, g, y, a, b, x) - _beta_density_part(xp, g, y, b, a, 1 - x)
 
 
 def _log_slope(xp: Any, g: Any, a: Any, b: Any, log_t: Any) -> Any:
     """The derivative of the density's logarithm with respect to ``a``."""
-    a, b = filled(xp, a, g), filled(xp, b, g)
+    a, b = as_array(xp, a, g), as_array(xp, b, g)
     return log_t - betaln_slope(xp, a, b)
 
 
@@ -434,15 +434,17 @@ def _beta_density_part(xp: Any, g: Any, y: Any, a: Any, b: Any, x: Any) -> Any:
 @primitive(
     ELEMENTWISE,
     vjp=(
-        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x1, x2, xp.log(filled(xp, x3, g)))),
-        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x2, x1, xp.log1p(-filled(xp, x3, g)))),
+        lambda xp, g, y, x1, x2, x3: xp.scale(xp.scale(g, y), _log_slope(xp, g, x1, x2, xp.log(as_array(xp, x3, g)))),
+        lambda xp, g, y, x1, x2, x3: xp.scale(
+            xp.scale(g, y), _log_slope(xp, g, x2, x1, xp.log1p(-as_array(xp, x3, g)))
+        ),
         _beta_density_limit,
     ),
     dtype="float",
 )
 def beta_density(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
     """The derivative of `betainc`, ``x3**(x1 - 1) * (1 - x3)**(x2 - 1) / beta(x1, x2)``, with poles."""
-    x1, x2, x3 = _all_filled(xp, x1, x2, x3)
+    x1, x2, x3 = _as_arrays(xp, x1, x2, x3)
     inside = _beta_edges(x1, x2, x3)
     a, b, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1), xp.where(inside, x3, 0.5)
     near = xp.where(x3 == 0, x1, x2)  # the parameter that counts at an end
@@ -516,7 +518,7 @@ def _beta_series(xp: Any, p: Any, q: Any, z: Any, m: int, n: int) -> Any:
     for k in range(1, 56):
         terms = [(terms[j] * (k - q) - (j * terms[j - 1] if j else 0)) * (z / k) for j in range(n + 1)]
         for i, j in sums:
-            sums[i, j] = sums[i, j] + terms[j] * share(p, k, i)
+            sums[i, j] = sums[i, j] + terms[j] * fraction(p, k, i)
     return first * leibniz(m, n, lambda i, j: bell(logs, i, j), lambda i, j: sums[i, j])
 
 
@@ -559,7 +561,7 @@ def _beta_slope_inside(xp: Any, a: Any, b: Any, x: Any, m: int, n: int) -> Any:
 
 
 def _beta_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, x3: Any, *, orders: tuple[int, int]) -> Any:
-    a, b, x = (filled(xp, v, g) for v in (x1, x2, x3))
+    a, b, x = (as_array(xp, v, g) for v in (x1, x2, x3))
     factor = _beta_logs(xp, a, b, *orders)
     return xp.scale(g, xp.beta_density(a, b, x) * factor(xp.log(x), xp.log1p(-x)))
 
@@ -575,7 +577,7 @@ def _beta_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, x3: Any, *, orders: tup
 )
 def beta_slope(xp: Any, x1: Any, x2: Any, x3: Any, /, orders: tuple[int, int] = (1, 0)) -> Any:
     """The derivative of orders, not both zero, of the incomplete beta function with respect to ``x1`` and ``x2``."""
-    x1, x2, x3 = _all_filled(xp, x1, x2, x3)
+    x1, x2, x3 = _as_arrays(xp, x1, x2, x3)
     inside = (x1 > 0) & (x2 > 0) & (x3 > 0) & (x3 < 1) & (x1 < math.inf) & (x2 < math.inf)
     a, b, x = xp.where(inside, x1, 1), xp.where(inside, x2, 1), xp.where(inside, x3, 0.5)
     y = _beta_slope_inside(xp, a, b, x, *orders)

@@ -35,6 +35,6 @@ def leibniz(m: int, n: int, one: Callable[[int, int], Any], other: Callable[[int
     )
 
 
-def share(p: Any, n: int, k: int) -> Any:
+def fraction(p: Any, n: int, k: int) -> Any:
     """The derivative of order k of ``p / (p + n)``."""
     return p / (p + n) if k == 0 else n * (-1) ** (k + 1) * math.factorial(k) / (p + n) ** (k + 1)
