@@ -40,6 +40,10 @@ def identifier(name: str) -> str:
 class Language:
     """CUDA's C++."""
 
+    #: What kernels call infinity and NaN.
+    constants = """#define LG_INFINITY __longlong_as_double(0x7ff0000000000000LL)
+#define LG_NAN __longlong_as_double(0x7ff8000000000000LL)
+"""
     #: Whether results of integers alone are computed, whose dtype may be the default one.
     integers = True
 
@@ -47,9 +51,7 @@ class Language:
     def functions(self) -> str:
         """What goes before kernels: the constants and functions that they name."""
         helpers = [line for name, helper in COMMON.items() for line in self._printed(name, helper)]
-        return f"""#define LG_INFINITY __longlong_as_double(0x7ff0000000000000LL)
-#define LG_NAN __longlong_as_double(0x7ff8000000000000LL)
-{"".join(helpers)}{CUDA_ONLY}"""
+        return f"{self.constants}{''.join(helpers)}{CUDA_ONLY}"
 
     def _printed(self, name: str, helper: Helper) -> Iterable[str]:
         """A function for all types; where integers have a body of their own, that is for all but the two floats."""
@@ -132,6 +134,7 @@ class Language:
 class PlainC(Language):
     """C for loops over floats and truth values: functions that a compiler can turn into SIMD instructions."""
 
+    constants = '#include "vector_math.h"\n'
     integers = False
     floats = frozenset(map(np.dtype, ("float32", "float64")))
 
@@ -148,7 +151,7 @@ class PlainC(Language):
     @functools.cached_property
     def functions(self) -> str:
         helpers = [line for name, helper in (COMMON | LOOPS_ONLY).items() for line in self._printed(name, helper)]
-        return f"typedef _Bool bool;\n#define true 1\n#define false 0\n{''.join(helpers)}"
+        return f"{self.constants}typedef _Bool bool;\n#define true 1\n#define false 0\n{''.join(helpers)}"
 
     def _printed(self, name: str, helper: Helper) -> Iterable[str]:
         parameters = ", ".join(f"T {word}" for word in helper.parameters)

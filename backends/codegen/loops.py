@@ -27,7 +27,6 @@ def loop_source(loops: Sequence[tuple[str, Kernel, Sequence[bool]]], offset: int
     """
     head = [
         '#include "parallel.h"',
-        '#include "vector_math.h"',
         PLAIN_C.functions,
         f"#define DATA(o) (*(void **)((char *)(o) + {offset}))",
     ]

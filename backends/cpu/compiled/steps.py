@@ -45,7 +45,6 @@ def _source(trace: StepTrace) -> str:
     opened = "".join(f" const double s{k} = t->s{k};" for k in range(len(trace.numbers)))
     return "\n".join(
         [
-            '#include "vector_math.h"',
             PLAIN_C.functions,
             f"typedef struct {{ char *const *arrays; const long long *pieces;{fields} }} Task;",
             "EXPORT void lg_step(const void *task, long begin, long end) {",
