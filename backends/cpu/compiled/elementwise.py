@@ -11,7 +11,6 @@ overflow or division by zero, which NumPy gives outside of backward.
 import ctypes
 import functools
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from lucidgrad.core.primitive import Primitive, Recipe, registry
 
 from . import building, memory, threads
 from .layouts import Layout, layout_of
+from .library import OFFSET, OFFSET_IS_KNOWN
 
 __all__ = ["OFFSET", "bound", "copy", "forward", "least_elements", "pull", "runner"]
 
@@ -32,8 +32,6 @@ SMALLEST, SMALLEST_PLAIN = 1 << 13, 1 << 18
 _CALL = re.compile(r"= ([a-z][a-z0-9]+|lg_(logaddexp|hypot|remainder|floor_\w+)f?)\(")
 _NUMBER = re.compile(r"= \((float|double)\)\(s\d+\);")  # a parameter, converted
 _NUMBERS = {int: ctypes.c_longlong, float: ctypes.c_double}
-#: Where an array object keeps the address of its data: behind what all objects have.
-OFFSET = object.__basicsize__
 
 
 # -- running a loop ------------------------------------------------------------------------------
@@ -50,7 +48,7 @@ def least_elements(kernel: Kernel, usual: Any = None) -> int:
 
 def runner(kernel: Kernel, layout: Layout) -> Callable[..., Any] | None:
     """The function ``(layout, arrays, numbers) -> results`` of a loop for arrays laid out like these."""
-    if not _addresses_are_known() or threads.parallel() is None:
+    if not OFFSET_IS_KNOWN or threads.parallel() is None:
         return None
     library = building.load(kernel.name, codegen.loop_source([("lg", kernel, layout.varies)], OFFSET))
     return None if library is None else bound(kernel, library.lg_flat, library.lg_rows)
@@ -90,14 +88,6 @@ def bound(kernel: Kernel, flat: Any, rows: Any) -> Callable[..., Any]:
         return results
 
     return run
-
-
-@functools.cache
-def _addresses_are_known() -> bool:
-    if sys.implementation.name != "cpython":
-        return False
-    probe = np.zeros(3)
-    return bool(ctypes.c_void_p.from_address(id(probe) + OFFSET).value == probe.ctypes.data)
 
 
 class _Loop:
