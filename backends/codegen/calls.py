@@ -39,7 +39,7 @@ class Frame(NamedTuple):
     one. Arrays with fewer than ``smallest`` elements have no kernels.
     """
 
-    array: type
+    array: Any  # the type of its arrays
     language: Language
     compiled: Callable[[Kernel, Any], Run]
     smallest: int = 0
@@ -127,7 +127,7 @@ def pull(recipe: Recipe, goes: Sequence[bool], frame: Frame) -> Callable[..., An
         if found is None:
             return None
         run, results = found
-        made: list[Any] | None = []
+        made: Any = None
         if run is not None:
             made = None if g.size < run.least else run((g, *saved), shape)
             if made is None or results is None:

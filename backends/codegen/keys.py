@@ -54,7 +54,7 @@ def traced(value: Any, array_type: Any, by_value: bool) -> Any:
     return known if known in PARAMETERS and not by_value else Value(value)
 
 
-def any_integer(run: Callable[..., Any], array_type: type) -> Callable[..., Any]:
+def any_integer(run: Callable[..., Any], array_type: Any) -> Callable[..., Any]:
     """A library's function that takes 64 bits at most, for all integers: beside floats they are floats anyway."""
 
     def kernel(*xs: Any, **keywords: Any) -> Any:
