@@ -1,10 +1,87 @@
-"""Functions in C that kernels call. CuPy's headers bring complex numbers, the frame LG_NAN and LG_INFINITY."""
+"""Functions that kernels call and C lacks, or has with other special values than NumPy: once for both languages.
 
-#: What C lacks, or has with other special values than NumPy. CuPy's headers bring complex numbers.
-C_FUNCTIONS = r"""
-template <typename T> __device__ inline T lg_maximum(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; }
-template <typename T> __device__ inline T lg_minimum(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; }
-template <typename T> __device__ inline T lg_sign(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x; }
+A body is C in which ``T`` is the type of the arguments, and functions of floats have the names that C gives those of
+doubles; `languages` prints it. Only CUDA has complex numbers, for which CuPy's headers bring the rest; the frame has
+LG_NAN and LG_INFINITY.
+"""
+
+from typing import NamedTuple
+
+__all__ = ["COMMON", "CUDA_ONLY", "LOOPS_ONLY", "Helper"]
+
+
+class Helper(NamedTuple):
+    """A function from values of one type to that type; ``integers``: their body, where it is another one."""
+
+    parameters: tuple[str, ...]
+    body: str
+    integers: str | None = None
+
+
+COMMON: dict[str, Helper] = {
+    "lg_maximum": Helper(("a", "b"), "return a != a ? a : b != b ? b : a > b ? a : b;"),
+    "lg_minimum": Helper(("a", "b"), "return a != a ? a : b != b ? b : a < b ? a : b;"),
+    "lg_sign": Helper(("x",), "return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? (T)0 : x;"),
+    "lg_remainder": Helper(
+        ("a", "b"),
+        """
+    const T rest = fmod(a, b);
+    if (rest == 0) return copysign((T)0, b);
+    return (rest < 0) != (b < 0) && rest == rest ? rest + b : rest;
+""",
+        """
+    if (b == 0 || b == (T)-1) return 0;
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+""",
+    ),
+    "lg_floor_quotient": Helper(
+        ("a", "b"),
+        """
+    const T plain = a / b;
+    if (b == 0) return plain;
+    const T rest = fmod(a, b);
+    T whole = (a - rest) / b;
+    if (rest != 0 && (rest < 0) != (b < 0)) whole -= (T)1;
+    if (whole == 0) return copysign((T)0, plain);
+    const T low = floor(whole);
+    return whole - low > (T)0.5 ? low + (T)1 : low;
+""",
+        """
+    if (b == 0) return 0;
+    if (b == (T)-1) return (T)0 - a;
+    const T whole = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? whole - 1 : whole;
+""",
+    ),
+    "lg_floor_divide": Helper(
+        ("a", "b"),
+        "return isinf(a) || isinf(b) ? floor(a / b) : lg_floor_quotient(a, b);",
+        "return lg_floor_quotient(a, b);",
+    ),
+    "lg_logaddexp": Helper(
+        ("a", "b"),
+        """
+    const T apart = a - b, top = apart > 0 ? a : b;
+    const T sum = top + log1p(exp(-fabs(apart)));
+    return a == b ? a + (T)0.693147180559945309417232121458176568 : apart != apart ? apart : sum;
+""",
+    ),
+}
+
+#: glibc's SIMD version does not commute.
+LOOPS_ONLY: dict[str, Helper] = {
+    "lg_hypot": Helper(
+        ("a", "b"),
+        """
+    const T x = fabs(a), y = fabs(b);
+    return hypot(x < y ? y : x, x < y ? x : y);
+""",
+    )
+}
+
+#: Of integers and complex numbers, which loops don't have.
+CUDA_ONLY = r"""
 template <typename C> __device__ inline C lg_complex_sign(C x) {
     const auto size = abs(x);
     return size == 0 ? C(0) : C(x.real() / size, x.imag() / size);
@@ -43,44 +120,7 @@ template <typename C> __device__ inline C lg_complex_power(C a, C b) {
 }
 template <typename C> __device__ inline bool lg_isfinite(C x) { return isfinite(x.real()) && isfinite(x.imag()); }
 template <typename C> __device__ inline bool lg_isinf(C x) { return isinf(x.real()) || isinf(x.imag()); }
-template <typename T> __device__ inline T lg_float_remainder(T a, T b) {
-    T rest = fmod(a, b);
-    if (rest == 0) return copysign(T(0), b);
-    return (rest < 0) != (b < 0) && rest == rest ? rest + b : rest;
-}
-__device__ inline float lg_remainder(float a, float b) { return lg_float_remainder(a, b); }
-__device__ inline double lg_remainder(double a, double b) { return lg_float_remainder(a, b); }
-template <typename T> __device__ inline T lg_remainder(T a, T b) {
-    if (b == 0 || b == T(-1)) return 0;
-    T rest = a % b;
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
 template <typename T> __device__ inline T lg_integer_fmod(T a, T b) { return b == 0 || b == T(-1) ? T(0) : T(a % b); }
-template <typename T> __device__ inline T lg_float_floor_quotient(T a, T b) {
-    const T plain = a / b;
-    if (b == 0) return plain;
-    T rest = fmod(a, b);
-    T whole = (a - rest) / b;
-    if (rest != 0 && (rest < 0) != (b < 0)) whole -= T(1);
-    if (whole == 0) return copysign(T(0), plain);
-    const T low = floor(whole);
-    return whole - low > T(0.5) ? low + T(1) : low;
-}
-__device__ inline float lg_floor_quotient(float a, float b) { return lg_float_floor_quotient(a, b); }
-__device__ inline double lg_floor_quotient(double a, double b) { return lg_float_floor_quotient(a, b); }
-template <typename T> __device__ inline T lg_floor_quotient(T a, T b) {
-    if (b == 0) return 0;
-    if (b == T(-1)) return T(0) - a;
-    T whole = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? whole - 1 : whole;
-}
-__device__ inline float lg_floor_divide(float a, float b) {
-    return isinf(a) || isinf(b) ? floor(a / b) : lg_float_floor_quotient(a, b);
-}
-__device__ inline double lg_floor_divide(double a, double b) {
-    return isinf(a) || isinf(b) ? floor(a / b) : lg_float_floor_quotient(a, b);
-}
-template <typename T> __device__ inline T lg_floor_divide(T a, T b) { return lg_floor_quotient(a, b); }
 template <typename T> __device__ inline T lg_power(T a, T b) {
     T y = 1;
     for (; b > 0; b >>= 1, a *= a)
@@ -92,10 +132,5 @@ template <typename T> __device__ inline T lg_shift_left(T a, T b) {
 }
 template <typename T> __device__ inline T lg_shift_right(T a, T b) {
     return b >= T(0) && b < T(8 * sizeof(T)) ? T(a >> b) : a < T(0) ? T(-1) : T(0);
-}
-template <typename T> __device__ inline T lg_logaddexp(T a, T b) {
-    if (a == b) return a + T(0.693147180559945309417232121458176568);
-    const T apart = a - b;
-    return apart > 0 ? a + log1p(exp(-apart)) : apart <= 0 ? b + log1p(exp(apart)) : apart;
 }
 """

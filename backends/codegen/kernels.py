@@ -7,7 +7,7 @@ from lucidgrad.core.primitive import Primitive, Recipe
 
 from .expression import Node
 from .keys import Value, traced
-from .languages import CUDA, Language
+from .languages import CUDA, Language, identifier
 from .printing import arguments_of, statements
 from .tracing import Trace, trace_forward, trace_pull
 
@@ -73,7 +73,7 @@ def forward_kernel(
     trace = trace_forward(primitive, [traced(x, array_type, by_value) for x in xs], keywords)
     arrays = [i for i, x in enumerate(xs) if type(x) is array_type]
     results = [node for node in trace.results if node is not None]
-    return kernel_of(trace, results, f"lg_{primitive.name}", arrays, language)
+    return kernel_of(trace, results, identifier(primitive.name), arrays, language)
 
 
 class Pulled(NamedTuple):
@@ -115,5 +115,5 @@ def pull_kernel(
             if node not in made:
                 made.append(node)
             results.append(made.index(node))
-    name = f"lg_{recipe.primitive.name}_vjp"
+    name = identifier(f"{recipe.primitive.name}_vjp")
     return Pulled(kernel_of(trace, made, name, (0,), language) if made else None, tuple(results))

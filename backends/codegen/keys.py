@@ -3,13 +3,14 @@
 Both ask `told`: calls that are alike to a cache are alike to a trace, so no kernel meets a number it is not made for.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .expression import Untraceable
 
-__all__ = ["PARAMETERS", "Value", "identity", "told", "traced"]
+__all__ = ["PARAMETERS", "Value", "any_integer", "identity", "told", "traced"]
 
 #: Types of numbers that become parameters of a kernel.
 PARAMETERS = frozenset({int, float, complex})
@@ -51,3 +52,17 @@ def traced(value: Any, array_type: Any, by_value: bool) -> Any:
         return value.dtype
     known = told(value)
     return known if known in PARAMETERS and not by_value else Value(value)
+
+
+def any_integer(run: Callable[..., Any], array_type: Any) -> Callable[..., Any]:
+    """A library's function that takes 64 bits at most, for all integers: beside floats they are floats anyway."""
+
+    def kernel(*xs: Any, **keywords: Any) -> Any:
+        try:
+            return run(*xs, **keywords)
+        except OverflowError:
+            if not any(type(x) is array_type and x.dtype.kind in "fc" for x in xs):
+                raise
+            return run(*(float(x) if type(x) is int else x for x in xs), **keywords)
+
+    return kernel

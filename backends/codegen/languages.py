@@ -3,16 +3,19 @@
 CUDA's C++ has templates, overloaded functions and complex numbers. Plain C, for loops on the CPU, has floats only.
 """
 
+import functools
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from .c_functions import COMMON, CUDA_ONLY, LOOPS_ONLY, Helper
 from .expression import Node, Untraceable
 from .functions import FUNCTIONS
 
-__all__ = ["CUDA", "PLAIN_C", "Language"]
+__all__ = ["CUDA", "PLAIN_C", "Language", "identifier"]
 
 _REAL = {"float16": "float", "float32": "float", "float64": "double", "complex64": "float", "complex128": "double"}
 _TYPES = {
@@ -20,7 +23,8 @@ _TYPES = {
     "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
     **_REAL, "complex64": "complex<float>", "complex128": "complex<double>",
 }  # fmt: skip
-_LOOPS = ("bool", "float32", "float64")
+_STORED = {"float16": "__half"}
+_CALL = re.compile(r"\b([a-z]\w*)\(")
 _WEAK = {int: "long long", float: "double", complex: "complex<double>", bool: "bool"}
 
 
@@ -28,8 +32,42 @@ def _kind(dtype: Any) -> str:
     return {int: "i", float: "f"}[dtype] if isinstance(dtype, type) else dtype.kind
 
 
+def identifier(name: str) -> str:
+    """The name of a kernel in C: no word of the language's, and no function's."""
+    return "lg_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
 class Language:
     """CUDA's C++."""
+
+    #: What kernels call infinity and NaN.
+    constants = """#define LG_INFINITY __longlong_as_double(0x7ff0000000000000LL)
+#define LG_NAN __longlong_as_double(0x7ff8000000000000LL)
+"""
+    #: Whether results of integers alone are computed, whose dtype may be the default one.
+    integers = True
+
+    @functools.cached_property
+    def functions(self) -> str:
+        """What goes before kernels: the constants and functions that they name."""
+        helpers = [line for name, helper in COMMON.items() for line in self._printed(name, helper)]
+        return f"{self.constants}{''.join(helpers)}{CUDA_ONLY}"
+
+    def _printed(self, name: str, helper: Helper) -> Iterable[str]:
+        """A function for all types; where integers have a body of their own, that is for all but the two floats."""
+        parameters = ", ".join(f"T {word}" for word in helper.parameters)
+        whole = f"__device__ inline T {name}({parameters}) {{ {helper.body} }}\n"
+        if helper.integers is None:
+            return [f"template <typename T> {whole}"]
+        floats = [re.sub(r"\bT\b", real, whole) for real in ("float", "double")]
+        return [*floats, f"template <typename T> {whole.replace(helper.body, helper.integers)}"]
+
+    def check(self, dtypes: set[Any]) -> None:
+        """Raise `Untraceable` if kernels don't take arrays of these dtypes together."""
+
+    def stored(self, dtype: Any) -> str:
+        """The type in which memory holds a dtype."""
+        return _STORED.get(np.dtype(dtype).name) or self.type(dtype)
 
     def type(self, dtype: Any) -> str:
         """The type that a dtype is computed in."""
@@ -96,6 +134,11 @@ class Language:
 class PlainC(Language):
     """C for loops over floats and truth values: functions that a compiler can turn into SIMD instructions."""
 
+    constants = '#include "vector_math.h"\n'
+    integers = False
+    floats = frozenset(map(np.dtype, ("float32", "float64")))
+
+    _TAKEN = floats | {np.dtype("bool")}
     _OWN = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "sqrt", "copysign", "nextafter", "fmod"})
     _OWN |= {"tgamma", "lgamma"}  # the compiler knows how they are declared
     _OTHER = {  # noqa: RUF012
@@ -105,9 +148,31 @@ class PlainC(Language):
         "signbit": "(__builtin_signbit({0}) != 0)",
     }
 
+    @functools.cached_property
+    def functions(self) -> str:
+        helpers = [line for name, helper in (COMMON | LOOPS_ONLY).items() for line in self._printed(name, helper)]
+        return f"{self.constants}typedef _Bool bool;\n#define true 1\n#define false 0\n{''.join(helpers)}"
+
+    def _printed(self, name: str, helper: Helper) -> Iterable[str]:
+        parameters = ", ".join(f"T {word}" for word in helper.parameters)
+        for real in ("float", "double"):
+            body = _CALL.sub(lambda call, real=real: f"{self._name(call[1], real)}(", helper.body)  # type: ignore[misc]
+            whole = f"static inline T {self._name(name, real)}({parameters}) {{ {body} }}\n"
+            yield re.sub(r"\bT\b", real, whole)
+
+    def _name(self, function: str, real: str) -> str:
+        """What a function of one kind of floats is called."""
+        if function == "isinf":  # it is for both
+            return "__builtin_isinf"
+        return f"{'__builtin_' if function in self._OWN else ''}{function}{'f' if real == 'float' else ''}"
+
+    def check(self, dtypes: set[Any]) -> None:
+        if not dtypes & self.floats or not dtypes <= self._TAKEN:
+            raise Untraceable("dtypes that loops don't take")
+
     def type(self, dtype: Any) -> str:
         target = super().type(dtype)
-        if dtype is complex or (not isinstance(dtype, type) and np.dtype(dtype).name not in _LOOPS):
+        if dtype is complex or (not isinstance(dtype, type) and np.dtype(dtype) not in self._TAKEN):
             raise Untraceable(f"{target} in a loop of floats")
         return target
 
@@ -122,11 +187,10 @@ class PlainC(Language):
             return text
         if op in self._OTHER:
             return self._OTHER[op]
-        call = re.match(r"(\w+)\(", text)
+        call = _CALL.match(text)
         if call is None:
             return text
-        name = f"__builtin_{call[1]}" if call[1] in self._OWN else "lg_hypot" if op == "hypot" else call[1]
-        return f"{name}{'f' if real == 'float' else ''}{text[call.end() - 1 :]}"
+        return f"{self._name('lg_hypot' if op == 'hypot' else call[1], real)}{text[call.end() - 1 :]}"
 
 
 CUDA = Language()

@@ -9,52 +9,12 @@ from collections.abc import Sequence
 from .kernels import Kernel
 from .languages import PLAIN_C
 
-__all__ = ["BLOCK", "LOOP_FUNCTIONS", "loop_source"]
+__all__ = ["BLOCK", "loop_source"]
 
 #: Elements of a loop without outer axes that are computed together: where a block ends does not depend on threads.
 BLOCK = 4096
 #: Elements that a thread takes at a time, about.
 PORTION = 32768
-
-#: What C lacks, or has with other special values than NumPy, for both kinds of floats.
-LOOP_FUNCTIONS = r"""
-typedef _Bool bool;
-#define true 1
-#define false 0
-#define LG_FUNCTIONS(T, F) \
-static inline T lg_maximum##F(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; } \
-static inline T lg_minimum##F(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; } \
-static inline T lg_sign##F(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? (T)0 : x; } \
-static inline T lg_remainder##F(T a, T b) { \
-    const T rest = __builtin_fmod##F(a, b); \
-    if (rest == 0) return __builtin_copysign##F((T)0, b); \
-    return (rest < 0) != (b < 0) && rest == rest ? rest + b : rest; \
-} \
-static inline T lg_floor_quotient##F(T a, T b) { \
-    const T plain = a / b; \
-    if (b == 0) return plain; \
-    const T rest = __builtin_fmod##F(a, b); \
-    T whole = (a - rest) / b; \
-    if (rest != 0 && (rest < 0) != (b < 0)) whole -= (T)1; \
-    if (whole == 0) return __builtin_copysign##F((T)0, plain); \
-    const T low = __builtin_floor##F(whole); \
-    return whole - low > (T)0.5 ? low + (T)1 : low; \
-} \
-static inline T lg_floor_divide##F(T a, T b) { \
-    return __builtin_isinf(a) || __builtin_isinf(b) ? __builtin_floor##F(a / b) : lg_floor_quotient##F(a, b); \
-} \
-static inline T lg_logaddexp##F(T a, T b) { \
-    const T apart = a - b, top = apart > 0 ? a : b; \
-    const T sum = top + log1p##F(exp##F(-__builtin_fabs##F(apart))); \
-    return a == b ? a + (T)0.693147180559945309417232121458176568 : apart != apart ? apart : sum; \
-} \
-static inline T lg_hypot##F(T a, T b) { /* the SIMD version does not commute */ \
-    const T x = __builtin_fabs##F(a), y = __builtin_fabs##F(b); \
-    return hypot##F(x < y ? y : x, x < y ? x : y); \
-}
-LG_FUNCTIONS(float, f)
-LG_FUNCTIONS(double, )
-"""
 
 
 def loop_source(loops: Sequence[tuple[str, Kernel, Sequence[bool]]], offset: int) -> str:
@@ -67,8 +27,7 @@ def loop_source(loops: Sequence[tuple[str, Kernel, Sequence[bool]]], offset: int
     """
     head = [
         '#include "parallel.h"',
-        '#include "vector_math.h"',
-        LOOP_FUNCTIONS,
+        PLAIN_C.functions,
         f"#define DATA(o) (*(void **)((char *)(o) + {offset}))",
     ]
     return "\n".join([*head, *(line for loop in loops for line in _functions(*loop))]) + "\n"

@@ -2,20 +2,25 @@
 
 A step is ``program(xp, p, g, *states, **settings) -> (p, *states)``. Settings that are floats other than zero become
 parameters, so that a kernel serves all their values; zeros, truth values and None are part of the trace, so that a
-program may ask ``if weight_decay``.
+program may ask ``if weight_decay``. Of a program that asks for more, all values are part of the trace.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lucidgrad.core import device
+
+from .cache import KernelCache
 from .expression import Graph, Node, Symbol, Untraceable, WeakFloat
 from .keys import identity
-from .printing import _in_order
+from .languages import Language
+from .printing import _in_order, statements
 from .tracing import _Arguments, _Namespace
 
-__all__ = ["StepTrace", "key_of_step", "trace_step"]
+__all__ = ["StepKernels", "StepTrace", "step_body", "trace_step"]
 
 
 class _NonZero(WeakFloat):
@@ -38,20 +43,17 @@ class StepTrace(NamedTuple):
         return _in_order(list(self.results), {})
 
 
-def key_of_step(settings: dict[str, Any]) -> tuple[Any, ...]:
-    """What a trace depends on: for parameters only that they are some."""
-    return tuple([float if value and type(value) is float else identity(value) for value in settings.values()])
-
-
-def trace_step(program: Callable[..., Any], dtypes: Sequence[Any], settings: dict[str, Any]) -> StepTrace:
-    """Run a step's program with symbols of these dtypes."""
+def trace_step(
+    program: Callable[..., Any], dtypes: Sequence[Any], settings: dict[str, Any], by_value: bool = False
+) -> StepTrace:
+    """Run a step's program with symbols of these dtypes; ``by_value``: settings are constants of it."""
     graph = Graph()
     arguments = _Arguments(graph)
     symbols = [arguments.make(np.dtype(dtype)) for dtype in dtypes]
     known: dict[str, Any] = {}
     numbers: list[tuple[str, Node]] = []
     for name, value in settings.items():
-        if type(value) is float and value:
+        if type(value) is float and value and not by_value:
             node = graph.node("argument", (), float, name)
             numbers.append((name, node))
             made = known[name] = _NonZero(value)
@@ -68,3 +70,60 @@ def trace_step(program: Callable[..., Any], dtypes: Sequence[Any], settings: dic
             raise Untraceable(f"a result of type {type(value).__name__}")
         results.append(graph.cast(value.node, target.dtype))
     return StepTrace(tuple(symbol.node for symbol in symbols), tuple(numbers), tuple(results))
+
+
+def step_body(trace: StepTrace, language: Language) -> list[str]:
+    """The statements that update element ``i`` of arrays ``a0, a1, ...`` with settings ``s0, s1, ...``."""
+    words = {node: f"x{k}" for k, node in enumerate(trace.arrays)}
+    words |= {node: f"s{k}" for k, (_, node) in enumerate(trace.numbers)}
+    lines, results = statements(trace.results, words, language)
+    types = [language.type(node.dtype) for node in trace.arrays]
+    reads = [f"const {made} x{k} = {language.convert(made, f'a{k}[i]')};" for k, made in enumerate(types)]
+    writes = [
+        f"a{k}[i] = {language.convert(language.stored(trace.arrays[k].dtype), word)};"
+        for k, word in zip((0, *range(2, len(types))), results, strict=True)  # the gradient is not written
+    ]
+    return [*reads, *lines, *writes]
+
+
+class StepKernels:
+    """The kernels of steps on a device: ``make(name, trace)`` gives a function of columns of arrays and settings."""
+
+    def __init__(self, make: Callable[[str, StepTrace], Callable[..., None]]) -> None:
+        self._make = make
+        self._caches: dict[Callable[..., Any], KernelCache] = {}
+
+    def __call__(
+        self, name: str, program: Callable[..., Any], columns: Sequence[Sequence[Any]], settings: dict[str, Any]
+    ) -> None:
+        """Update lists of arrays, of one dtype each, by a program; without a kernel, operation by operation."""
+        cache = self._caches.get(program)
+        if cache is None:
+            cache = self._caches[program] = self._new(name, program)
+        known: list[Any] = list(settings)
+        for column in columns:
+            known.append(column[0].dtype)
+        for value in settings.values():
+            known.append(float if type(value) is float and value else identity(value))
+        run = cache.find(tuple(known), settings.values(), columns, settings)
+        if run is None:
+            _run_as_it_is(program, columns, settings)
+        else:
+            run(columns, settings)
+
+    def _new(self, name: str, program: Callable[..., Any]) -> KernelCache:
+        def make(columns: Sequence[Sequence[Any]], settings: dict[str, Any], by_value: bool) -> Any:
+            return self._make(name, trace_step(program, [column[0].dtype for column in columns], settings, by_value))
+
+        return KernelCache(name, make, functools.partial(_run_as_it_is, program, writes=False))
+
+
+def _run_as_it_is(
+    program: Callable[..., Any], columns: Sequence[Sequence[Any]], settings: dict[str, Any], writes: bool = True
+) -> None:
+    xp = device.by_array[type(columns[0][0])].xp
+    with device.quiet():
+        for row in zip(*columns, strict=True):
+            made = program(xp, *row, **settings)
+            for old, new in zip((row[0], *row[2:]), made, strict=True) if writes else ():
+                old[...] = new

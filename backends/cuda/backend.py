@@ -8,12 +8,13 @@ import cupy
 import numpy as np
 from cupy.cuda import get_device_id, runtime
 
+from lucidgrad.backends.codegen import any_integer
 from lucidgrad.backends.protocol import STANDARD, Backend, Namespace, overlapping
 from lucidgrad.core import device
 from lucidgrad.core.device import Device
 from lucidgrad.core.dispatch import different
 from lucidgrad.core.errors import DeviceError
-from lucidgrad.core.primitive import Primitive, registry
+from lucidgrad.core.primitive import ELEMENTWISE, Primitive, registry
 
 from . import faults, generated, kernels, memory, sampling, streams
 from .driver import index_of, too_old
@@ -88,14 +89,18 @@ class CUDA(Backend):
 
     # -- kernels
     def kernel(self, primitive: Primitive) -> Callable[..., Any]:
-        run = super().kernel(primitive)
-        return run if self.count == 1 else _on_its_device(primitive.name, run)
+        return self._placed(primitive, super().kernel(primitive))
 
     def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
         if dtype.kind != "c" or primitive.name not in COMPLEX:
             return kernel
-        run = COMPLEX[primitive.name]
-        return run if self.count == 1 else _on_its_device(primitive.name, run)
+        return self._placed(primitive, COMPLEX[primitive.name])
+
+    def _placed(self, primitive: Primitive, run: Callable[..., Any]) -> Callable[..., Any]:
+        if self.count > 1:
+            run = _on_its_device(primitive.name, run)
+        beside = primitive.kind is ELEMENTWISE and len(primitive.arrays) > 1  # arrays may have numbers beside them
+        return any_integer(run, cupy.ndarray) if beside else run
 
     def generate(self, name: str) -> None:
         """Make the kernel of an elementwise primitive that CuPy has no function for."""
@@ -253,12 +258,4 @@ def _on_its_device(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
         with cupy.cuda.Device(number):
             return run(*arrays, **keywords)
 
-    def any_integer(*arrays: Any, **keywords: Any) -> Any:
-        try:
-            return kernel(*arrays, **keywords)
-        except OverflowError:  # CuPy takes integers of 64 bits; beside floats they are floats anyway
-            if not any(type(a) is cupy.ndarray and a.dtype.kind in "fc" for a in arrays):
-                raise
-            return kernel(*(float(a) if type(a) is int else a for a in arrays), **keywords)
-
-    return any_integer
+    return kernel

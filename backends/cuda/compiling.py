@@ -10,6 +10,7 @@ from typing import Any
 
 import cupy
 
+from lucidgrad.backends.codegen import CUDA
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
@@ -22,11 +23,13 @@ FLOATS = "efd"
 #: Threads of a block in which every thread or warp works for itself.
 THREADS = 256
 
-COMMON = r"""
+COMMON = (
+    CUDA.constants
+    + r"""
 typedef long long I;
 
-__device__ inline A infinity() { return (A)__longlong_as_double(0x7ff0000000000000LL); }
-__device__ inline A nothing() { return (A)__longlong_as_double(0x7ff8000000000000LL); }
+__device__ inline A infinity() { return (A)LG_INFINITY; }
+__device__ inline A nothing() { return (A)LG_NAN; }
 __device__ inline bool is_finite(A v) { return v - v == (A)0; }
 __device__ inline float root(float v) { return sqrtf(v); }
 __device__ inline double root(double v) { return sqrt(v); }
@@ -36,6 +39,7 @@ __device__ inline float logarithm(float v) { return logf(v); }
 __device__ inline double logarithm(double v) { return log(v); }
 #define NOTE unsigned long long note, int name
 """
+)
 
 #: A row is worked on by a group of threads: lanes of a warp, or a whole block. All threads of a block take part in
 #: reductions, those without a row too. Element k of a row is ``place + k * inner``.

@@ -107,12 +107,12 @@ def _whole(name: str) -> Callable[..., Any]:
     return lambda x, /: x.copy() if x.dtype.kind in "iu" else function(x)
 
 
-#: Made from `fmod`: CuPy rounds a quotient first, and makes NaN of infinite divisors.
-_DIVISIONS = {
+#: Where CuPy's rounds a quotient first, makes NaN of infinite divisors, or takes the number of bits modulo something.
+_OWN = {
     name: cupy.ElementwiseKernel(
         "T x1, T x2", "T y", f"y = lg_{name}(x1, x2)", f"lucidgrad_{name}", preamble=PREAMBLE, options=OPTIONS
     )
-    for name in ("floor_divide", "remainder")
+    for name in ("floor_divide", "remainder", "shift_left", "shift_right")
 }
 
 
@@ -125,26 +125,18 @@ def _division(name: str) -> Callable[..., Any]:
         if dtype.kind != "f":
             return function(x1, x2)
         x1, x2 = (x.astype(dtype, copy=False) if type(x) is cupy.ndarray else dtype.type(x) for x in (x1, x2))
-        launch = _DIVISIONS[name]
+        launch = _OWN[name]
         return launch(x1.astype("f"), x2.astype("f")).astype(dtype) if dtype.char == "e" else launch(x1, x2)
 
     return divide
 
 
-_SHIFTS = {
-    "left": cupy.ElementwiseKernel("T x1, T x2", "T y", "y = x2 < 8 * (int)sizeof(T) ? x1 << x2 : 0", "lucidgrad_left"),
-    "right": cupy.ElementwiseKernel(
-        "T x1, T x2", "T y", "y = x2 < 8 * (int)sizeof(T) ? x1 >> x2 : x1 < 0 ? -1 : 0", "lucidgrad_right"
-    ),
-}
-
-
-def _shift(side: str) -> Callable[..., Any]:
-    """By more bits than there are, too: a processor would take the number of bits modulo something."""
+def _shift(name: str) -> Callable[..., Any]:
+    """By more bits than there are, too."""
 
     def shift(x1: Any, x2: Any, /) -> Any:
         dtype = cupy.result_type(x1, x2)
-        return _SHIFTS[side](*(x.astype(dtype, copy=False) if type(x) is cupy.ndarray else x for x in (x1, x2)))
+        return _OWN[name](*(x.astype(dtype, copy=False) if type(x) is cupy.ndarray else x for x in (x1, x2)))
 
     return shift
 
@@ -210,8 +202,8 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
     **{name: _whole(name) for name in ("ceil", "floor", "trunc")},
     "argsort": argsort,
     "asarray": asarray,
-    "bitwise_left_shift": _shift("left"),
-    "bitwise_right_shift": _shift("right"),
+    "bitwise_left_shift": _shift("shift_left"),
+    "bitwise_right_shift": _shift("shift_right"),
     "astype": astype,
     "count_nonzero": count_nonzero,
     "floor_divide": _division("floor_divide"),

@@ -4,8 +4,8 @@ A `Step` is a program for one element, ``program(xp, p, g, *states, **settings) 
 operators and functions of ``xp``. The same program runs as NumPy calls with scratch memory, as a generated kernel for
 many tensors on CUDA, as it is on any other back end, and on Tensors where it shall be recorded.
 
-A back end may bring a kernel of the step's name, ``kernel(params, grads, *states, **settings)``, which may return
-NotImplemented, or for all programs ``elementwise_step(name, program, lists, settings)``; both write params and states.
+A back end may bring a kernel ``elementwise_step(name, program, lists, settings)`` for all programs, which writes params
+and states.
 """
 
 import math
@@ -184,9 +184,6 @@ class Step:
         finish()
 
     def _fused(self, backend: Any, columns: list[list[Any]], settings: Settings) -> None:
-        kernel = backend.kernels.get(self.name)
-        if kernel is not None and kernel(*columns, **settings) is not NotImplemented:
-            return
         if self.prepare is not None:
             settings = self.prepare(**settings)
         every = backend.kernels.get("elementwise_step")

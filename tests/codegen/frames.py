@@ -8,9 +8,6 @@ HEADERS = """#include <cupy/complex.cuh>
 #include <cupy/math_constants.h>
 #include "cupy/float16.cuh"
 """
-CONSTANTS = """#define LG_INFINITY __longlong_as_double(0x7ff0000000000000LL)
-#define LG_NAN __longlong_as_double(0x7ff8000000000000LL)
-"""
 _NUMBERS = {int: "long long", float: "double", complex: "complex<double>"}
 
 
@@ -50,7 +47,7 @@ def by_pointers(kernel, name):
 
 def source(kernels, frame):
     """One source of many kernels: pairs of name and kernel."""
-    return HEADERS + CONSTANTS + codegen.C_FUNCTIONS + "\n".join(frame(kernel, name) for name, kernel in kernels)
+    return HEADERS + codegen.CUDA.functions + "\n".join(frame(kernel, name) for name, kernel in kernels)
 
 
 def signature(kernel):

@@ -7,7 +7,7 @@ import pytest
 
 import lucidgrad as lg
 from lucidgrad.backends import codegen
-from lucidgrad.backends.codegen import kernels, plans
+from lucidgrad.backends.codegen import cache, kernels
 from lucidgrad.backends.cpu.compiled import building, elementwise
 from lucidgrad.core.primitive import ELEMENTWISE, primitive, registry
 
@@ -22,7 +22,7 @@ def broken(monkeypatch):
         raise KeyError("a bug")
 
     monkeypatch.setattr(kernels, "statements", statements)
-    monkeypatch.setattr(plans, "_reported", set())
+    monkeypatch.setattr(cache, "_reported", set())
 
 
 def calls():
@@ -100,7 +100,7 @@ def test_what_cannot_be_traced_is_silent(caplog):
 def test_a_compiler_that_fails_is_logged_once(monkeypatch, caplog):
     if building.why_not():
         pytest.skip("no compiler")
-    monkeypatch.setattr(plans, "_reported", set())
+    monkeypatch.setattr(cache, "_reported", set())
     with caplog.at_level(logging.WARNING, "lucidgrad"):
         for _ in range(2):
             assert building.load("nonsense", "this is no C") is None

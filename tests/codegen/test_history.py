@@ -12,7 +12,7 @@ import pytest
 from samples import COMPLEX, KEYWORDS
 from thoroughness import cases
 
-from lucidgrad.backends.codegen import plans
+from lucidgrad.backends.codegen import cache
 from lucidgrad.backends.cpu.compiled import building, elementwise
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
@@ -86,7 +86,7 @@ class Cuda:
         from lucidgrad.backends.cuda import generated
 
         monkeypatch.setattr(generated, "compiled", recorder.made)
-        monkeypatch.setattr(generated, "_program", lambda primitive: lambda xs, keywords: "usual")
+        monkeypatch.setattr(generated, "program_of", lambda name: usual)
         self.cupy, self.generated = cupy, generated
 
     def array(self, size, dtype):
@@ -123,7 +123,7 @@ def test_the_kernel_of_a_call_is_that_of_a_fresh_cache(name, caches, monkeypatch
         pytest.skip("no compiled kernels")
     primitive, rng, recorder = registry[name], random.Random(name), Recorder()
     caches = caches(monkeypatch, recorder)
-    monkeypatch.setattr(plans, "MOST_KERNELS", math.inf)  # beyond it programs run as they are
+    monkeypatch.setattr(cache, "MOST_KERNELS", math.inf)  # beyond it programs run as they are
     arrays = {(n, d): caches.array(n, d) for n in SIZES for d in DTYPES}
     several = len(primitive.arrays) == 2 or any(type(value) is float for value in primitive.keywords.values())
     old_forward, old_pulls, wrong = caches.forward(primitive), {}, []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
-from lucidgrad.backends.codegen import plans
+from lucidgrad.backends.codegen import cache
 from lucidgrad.backends.cuda import generated
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
@@ -155,7 +155,7 @@ def test_integers_become_the_default_dtype_first():
 
 def test_ever_new_numbers_make_no_more_kernels_in_the_end(monkeypatch):
     made = []
-    monkeypatch.setattr(plans, "MOST_KERNELS", 3)
+    monkeypatch.setattr(cache, "MOST_KERNELS", 3)
     monkeypatch.setattr(generated, "compiled", lambda kernel: made.append(kernel) or (lambda g, *saved: g))
     recipe = registry["pow"].recipe((0,))
     pull, x = generated.pull(recipe, (True, False)), cupy.ones(3)

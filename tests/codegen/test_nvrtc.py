@@ -14,7 +14,8 @@ import cupy
 import frames
 import nvrtc
 import pytest
-from kernels import single
+from kernels import single, test_steps
+from optim.test_formulas import FAMILIES, stepped
 
 from lucidgrad.backends.cuda import generated, kernels
 
@@ -69,6 +70,32 @@ def test_large_generated_kernels(dtype, architecture):
 @pytest.mark.parametrize("architecture", _architectures())
 def test_kernels_written_by_hand(architecture):
     assert not nvrtc.compile_all(kernels.SOURCES, architecture, nvrtc.cupy_options())
+
+
+@functools.cache
+def _steps():
+    """The kernels of optimisers' steps."""
+    made, usual = {}, kernels.steps.source_of
+
+    def watch(name, *parts):
+        source = usual(name, *parts)
+        made[f"{name} {len(made)}"] = source
+        return source
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels.steps, "source_of", watch)
+        patch.setattr(kernels.steps.TABLE["elementwise_step"], "_caches", {})
+        for name in FAMILIES:
+            stepped(name, "cuda:0", "float32", steps=1)
+        for dtype in ("float16", "float64"):
+            test_steps.test_adam("cuda", dtype)
+    return made
+
+
+@pytest.mark.parametrize("architecture", _architectures())
+def test_steps_of_optimisers(architecture):
+    assert len(_steps()) >= len(FAMILIES)
+    assert not nvrtc.compile_all(_steps(), architecture, nvrtc.cupy_options())
 
 
 @functools.cache

@@ -151,7 +151,7 @@ def test_steps_have_the_bits_of_numpys(step, count, settings, dtype, monkeypatch
 
 
 def test_small_steps_are_compiled_after_some_time(monkeypatch):
-    monkeypatch.setattr(kernels_steps, "_steps", {})
+    monkeypatch.setattr(kernels_steps.TABLE["elementwise_step"], "_caches", {})
     monkeypatch.setattr(steps, "PATIENCE", 3)
     taken = []
     monkeypatch.setattr(steps, "run", lambda *args: (taken.append(1), library.run(*args))[1])

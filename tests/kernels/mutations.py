@@ -134,27 +134,6 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("if (at >= 0)", "if (at > 0)"),
         ],
     },
-    "steps": {
-        "sgd_step": [
-            ("- (A)lr * g", "+ (A)lr * g"),
-            ("g += (A)decay", "g -= (A)decay"),
-            ("(1 - dampening)", "(1 + dampening)"),
-            ("g + (A)momentum * b", "g - (A)momentum * b"),
-            ("maximize ? -", "maximize ? "),
-            ("first ? g", "!first ? g"),
-            ("buffer[k] = (T)b;", "buffer[0] = (T)b;"),
-        ],
-        "adam_step": [
-            ("v - (A)rate", "v + (A)rate"),
-            ("(1 - lr * decay)", "(1 + lr * decay)"),
-            ("(A)(1 - beta1)", "(A)beta1"),
-            ("(A)(1 - beta2)", "(A)beta2"),
-            ("+ (A)eps", "- (A)eps / 2"),
-            ("> s) s = (A)largest[k]", "< s) s = (A)largest[k]"),
-            ("/ (A)scale", "* (A)scale"),
-            ("square[k] = (T)s", "square[0] = (T)s"),
-        ],
-    },
 }
 
 #: Primitives that a kernel serves, where they have other names.
@@ -190,7 +169,7 @@ def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     before = {key: text for key, text in sources.items() if key.rpartition("_")[0] == kernel}
     assert before, f"there is no kernel {kernel}"
     for key, text in before.items():
-        body = text.rindex({"windows": "struct Plan", "steps": "struct Table"}.get(module, 'extern "C"'))
+        body = text.rindex("struct Plan" if module == "windows" else 'extern "C"')
         assert old in text[body:], f"{kernel}: its source has no {old!r}"
         sources[key] = text[:body] + text[body:].replace(old, new, 1)
     sources.forget()
@@ -210,9 +189,7 @@ def survives(kernel: str) -> bool:
 
     use_deterministic_algorithms(kernel in ("put_sorted", "put_lines"))
     try:
-        if kernel.endswith("_step"):
-            _steps(kernel)
-        for name in [] if kernel.endswith("_step") else SERVES.get(kernel, [kernel]):
+        for name in SERVES.get(kernel, [kernel]):
             for case in CASES[name]:
                 if not case.large:
                     compare(name, case, "float32")
@@ -221,12 +198,6 @@ def survives(kernel: str) -> bool:
     finally:
         use_deterministic_algorithms(False)
     return True
-
-
-def _steps(kernel: str) -> None:
-    from . import test_steps
-
-    (test_steps.test_sgd if kernel == "sgd_step" else test_steps.test_adam)("cuda", "float32")
 
 
 def main(report: Callable[[str], Any] = print) -> int:

@@ -3,27 +3,10 @@
  */
 #ifndef REAL
 
-#include <stdint.h>
+#include "names.h"
 
-#include "vector_math.h"
-
-typedef int64_t I;
-
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define NAME(a) JOIN(a, SUFFIX)
-
-#define REAL float
-#define SUFFIX _f
-#define EXP expf
-#include "attention.c"
-#undef REAL
-#undef SUFFIX
-#undef EXP
-#define REAL double
-#define SUFFIX _d
-#define EXP exp
-#include "attention.c"
+#define SELF "attention.c"
+#include "both_floats.h"
 
 #else
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,16 +11,14 @@ import numpy as np
 from . import building, threads
 
 _SUFFIX = {"f": "_f", "d": "_d"}
-
-
 #: Where an array object keeps the address of its elements: behind what all objects have.
-_OFFSET = object.__basicsize__
+OFFSET = object.__basicsize__
 _read = ctypes.c_size_t.from_address
 
 
 def address(x: Any) -> int:
     """Where an array's elements lie; an eighth of the time that NumPy's own attributes take."""
-    return _read(id(x) + _OFFSET).value
+    return _read(id(x) + OFFSET).value
 
 
 def _asked(x: Any) -> int:
@@ -27,7 +26,9 @@ def _asked(x: Any) -> int:
 
 
 _probe = np.zeros(3)
-if address(_probe) != _asked(_probe):  # another Python, or another NumPy
+#: False with another Python, or another NumPy.
+OFFSET_IS_KNOWN = sys.implementation.name == "cpython" and address(_probe) == _asked(_probe)
+if not OFFSET_IS_KNOWN:
     address = _asked
 
 

@@ -3,14 +3,8 @@
 
 #include "rows.h"
 
-#define REAL float
-#define SUFFIX _f
-#include "norms.c"
-#undef REAL
-#undef SUFFIX
-#define REAL double
-#define SUFFIX _d
-#include "norms.c"
+#define SELF "norms.c"
+#include "both_floats.h"
 
 #else
 

@@ -1,14 +1,10 @@
 /* Pooling over up to three axes, planes shared among threads; each result as NumPy would round it. */
 #ifndef REAL
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "vector_math.h"
-
-typedef int64_t I;
+#include "names.h"
 
 /* Axes that are not there have the size 1. */
 typedef struct {
@@ -61,18 +57,8 @@ static int is_square(const Pool *p)
     return p->sizes[0] == 1 && p->window[0] == 1 && !p->padding[0];
 }
 
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define NAME(a) JOIN(a, SUFFIX)
-
-#define REAL float
-#define SUFFIX _f
-#include "pools.c"
-#undef REAL
-#undef SUFFIX
-#define REAL double
-#define SUFFIX _d
-#include "pools.c"
+#define SELF "pools.c"
+#include "both_floats.h"
 
 #else
 

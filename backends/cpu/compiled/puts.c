@@ -2,25 +2,12 @@
  * not depend on the number of threads. */
 #ifndef REAL
 
-#include <stdint.h>
 #include <string.h>
 
-#include "vector_math.h"
+#include "names.h"
 
-typedef int64_t I;
-
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define NAME(a) JOIN(a, SUFFIX)
-
-#define REAL float
-#define SUFFIX _f
-#include "puts.c"
-#undef REAL
-#undef SUFFIX
-#define REAL double
-#define SUFFIX _d
-#include "puts.c"
+#define SELF "puts.c"
+#include "both_floats.h"
 
 #else
 

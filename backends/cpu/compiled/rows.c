@@ -3,17 +3,8 @@
 
 #include "rows.h"
 
-#define REAL float
-#define SUFFIX _f
-#define EXP expf
-#include "rows.c"
-#undef REAL
-#undef SUFFIX
-#undef EXP
-#define REAL double
-#define SUFFIX _d
-#define EXP exp
-#include "rows.c"
+#define SELF "rows.c"
+#include "both_floats.h"
 
 #else
 

@@ -3,18 +3,10 @@
 #ifndef LUCIDGRAD_ROWS_H
 #define LUCIDGRAD_ROWS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "names.h"
 
-#include "vector_math.h"
-
-typedef int64_t I;
 enum { PART = 1024, ROWS = 64 };
 
 extern double sqrt(double);
-
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define NAME(a) JOIN(a, SUFFIX)
 
 #endif

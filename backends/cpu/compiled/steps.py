@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from lucidgrad.backends.codegen import PLAIN_C, Untraceable
-from lucidgrad.backends.codegen.loops import LOOP_FUNCTIONS
-from lucidgrad.backends.codegen.printing import statements
-from lucidgrad.backends.codegen.steps import StepTrace
+from lucidgrad.backends.codegen.steps import StepTrace, step_body
 
 from . import building
 from .library import address, plain, run
@@ -39,22 +37,15 @@ def _source(trace: StepTrace) -> str:
     for node in trace.nodes:
         if node.op not in _EXACT:
             raise Untraceable(f"{node.op}, which C may round in another way")
-    words = {node: f"x{k}" for k, node in enumerate(trace.arrays)}
-    words |= {node: f"s{k}" for k, (_, node) in enumerate(trace.numbers)}
-    lines, results = statements(trace.results, words, PLAIN_C)
-    types = [PLAIN_C.type(node.dtype) for node in trace.arrays]
-    written = [0, *range(2, len(types))]
+    types = [PLAIN_C.stored(node.dtype) for node in trace.arrays]
     pointers = [
         f"{'const ' if k == 1 else ''}{t} *restrict a{k} = own[{k}] + first * sizeof({t});" for k, t in enumerate(types)
     ]
-    body = [f"const {t} x{k} = a{k}[i];" for k, t in enumerate(types)] + lines
-    body += [f"a{k}[i] = ({types[k]}){word};" for k, word in zip(written, results, strict=True)]
     fields = "".join(f" double s{k};" for k in range(len(trace.numbers)))
     opened = "".join(f" const double s{k} = t->s{k};" for k in range(len(trace.numbers)))
     return "\n".join(
         [
-            '#include "vector_math.h"',
-            LOOP_FUNCTIONS,
+            PLAIN_C.functions,
             f"typedef struct {{ char *const *arrays; const long long *pieces;{fields} }} Task;",
             "EXPORT void lg_step(const void *task, long begin, long end) {",
             f"    const Task *t = task;{opened}",
@@ -64,7 +55,7 @@ def _source(trace: StepTrace) -> str:
             *(f"        {line}" for line in pointers),
             "        #pragma omp simd",
             "        for (long long i = 0; i < n; i++) {",
-            *(f"            {line}" for line in body),
+            *(f"            {line}" for line in step_body(trace, PLAIN_C)),
             "        }",
             "    }",
             "}",

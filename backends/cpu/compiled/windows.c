@@ -9,14 +9,11 @@
  */
 #ifndef REAL
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "vector_math.h"
+#include "names.h"
 
-typedef int64_t I;
 enum { VECTORS = 48 }; /* of places that are computed for all outputs before the next ones */
 
 /* Memory that a thread keeps from call to call, cleared. */
@@ -41,26 +38,20 @@ typedef struct {
     I from, to;                                /* size of a plane of the input, and of a padded one */
 } Layout;
 
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define NAME(a) JOIN(a, SUFFIX)
-
-#define REAL float
-#define SUFFIX _f
-#define LANES 8
-#define ALL(a) {a, a, a, a, a, a, a, a}
-#include "windows.c"
-#undef REAL
-#undef SUFFIX
-#undef LANES
-#undef ALL
-#define REAL double
-#define SUFFIX _d
-#define LANES 4
-#define ALL(a) {a, a, a, a}
-#include "windows.c"
+#define SELF "windows.c"
+#include "both_floats.h"
 
 #else
+
+#undef LANES
+#undef ALL
+#if BITS == 32
+#define LANES 8
+#define ALL(a) {a, a, a, a, a, a, a, a}
+#else
+#define LANES 4
+#define ALL(a) {a, a, a, a}
+#endif
 
 typedef REAL NAME(V) __attribute__((vector_size(32)));
 typedef REAL NAME(U) __attribute__((vector_size(32), aligned(sizeof(REAL)), may_alias));

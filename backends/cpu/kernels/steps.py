@@ -5,6 +5,8 @@ buffers that are used again and again; new values go straight into the memory of
 those any more. So a step reads and writes main memory once, however many operations it has.
 """
 
+import itertools
+import linecache
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,15 +15,15 @@ import numpy as np
 
 from lucidgrad.backends.codegen.expression import Node, Untraceable
 from lucidgrad.backends.codegen.functions import FUNCTIONS
-from lucidgrad.backends.codegen.steps import StepTrace, key_of_step, trace_step
+from lucidgrad.backends.codegen.steps import StepKernels, StepTrace
 from lucidgrad.backends.cpu.compiled.steps import CompiledStep
-from lucidgrad.core import device
 
 #: Elements that are updated at a time: what a step touches of them fits into a second-level cache.
 BLOCK = 32768
 #: Shapes whose scratch arrays are kept.
 MOST_SHAPES = 256
 
+_written = itertools.count(1)  # functions that were written
 _PYTHON = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 
@@ -64,7 +66,7 @@ class _Writer:
         one, two = map(self._host, node.args)
         return f"({one} {_PYTHON[node.op]} {two})"
 
-    def write(self) -> tuple[Callable[..., Any], Callable[..., Any], list[Any]]:
+    def write(self, name: str) -> tuple[Callable[..., Any], Callable[..., Any], list[Any]]:
         for k, node in enumerate(self._scalars):
             self.scope[f"d{k}"] = node.dtype
             self.numbers.append(f"_array({self._host(node)}, d{k})")
@@ -97,7 +99,9 @@ class _Writer:
         body = "\n    ".join([*lines, *end]) or "pass"
         tuple_of = "".join(f"{number}, " for number in self.numbers)
         source = f"def numbers(s):\n    return ({tuple_of})\n\ndef step({arrays}{scratch}{numbers}):\n    {body}\n"
-        exec(compile(source, "<optimiser step>", "exec"), self.scope)
+        file = f"<{name} {next(_written)}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # shown in tracebacks
+        exec(compile(source, file, "exec"), self.scope)
         return self.scope["step"], self.scope["numbers"], self.scratch
 
     def _homes(self, places: Sequence[int], last: dict[Node, int]) -> dict[Node, str]:
@@ -152,8 +156,8 @@ _scratch = _Scratch()
 class _HostStep:
     """A program for certain dtypes and kinds of settings, ready to run."""
 
-    def __init__(self, trace: StepTrace) -> None:
-        self.step, self.numbers, self.scratch = _Writer(trace).write()
+    def __init__(self, name: str, trace: StepTrace) -> None:
+        self.step, self.numbers, self.scratch = _Writer(trace).write(name)
         self.compiled = CompiledStep(trace)
 
     def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> None:
@@ -191,36 +195,4 @@ def _blocks(arrays: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield [a[k : k + length] for a in arrays]
 
 
-def _untraced(program: Callable[..., Any]) -> Callable[..., Any]:
-    """The program as it is, with new arrays for all it computes."""
-
-    def run(columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> None:
-        xp = device.by_array[np.ndarray].xp
-        with np.errstate(all="ignore"):
-            for p, g, *states in zip(*columns, strict=True):
-                for old, new in zip((p, *states), program(xp, p, g, *states, **settings), strict=True):
-                    old[...] = new
-
-    return run
-
-
-_steps: dict[Any, Callable[..., Any]] = {}
-
-
-def elementwise_step(
-    name: str, program: Callable[..., Any], columns: Sequence[Sequence[Any]], settings: dict[str, Any]
-) -> None:
-    """Update lists of arrays, of one dtype each, by a step's program."""
-    dtypes = tuple([column[0].dtype for column in columns])
-    key = (program, dtypes, key_of_step(settings))
-    run = _steps.get(key)
-    if run is None:
-        try:
-            run = _HostStep(trace_step(program, dtypes, settings))
-        except Untraceable:
-            run = _untraced(program)
-        _steps[key] = run
-    run(columns, settings)
-
-
-TABLE: dict[str, Callable[..., Any]] = {"elementwise_step": elementwise_step}
+TABLE: dict[str, Callable[..., Any]] = {"elementwise_step": StepKernels(_HostStep)}

@@ -10,7 +10,7 @@ from .norms import SOURCES as NORM_SOURCES, TABLE as NORMS
 from .puts import SOURCES as PUT_SOURCES, TABLE as PUTS
 from .rows import SOURCES as ROW_SOURCES, TABLE as ROWS
 from .shape import TABLE as SHAPE
-from .steps import SOURCES as STEP_SOURCES, TABLE as STEPS
+from .steps import TABLE as STEPS
 from .windows import SOURCES as WINDOW_SOURCES, TABLE as WINDOWS
 
 __all__ = ["SOURCES", "TABLE"]
@@ -21,4 +21,4 @@ TABLE: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 #: The CUDA C sources of hand-written kernels, by name and dtype.
-SOURCES: dict[str, str] = {**NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **STEP_SOURCES, **WINDOW_SOURCES}
+SOURCES: dict[str, str] = {**NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **WINDOW_SOURCES}

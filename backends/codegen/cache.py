@@ -1,28 +1,26 @@
-"""Caches of generated kernels, by what is known of the arguments of a call; and what is said when making one fails."""
+"""The cache of generated kernels, by what is known of the arguments of a call; and what is said if making one fails."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
-
-from lucidgrad.core import device
-from lucidgrad.core.primitive import Recipe
 
 from .expression import NeedsValue, Untraceable
 from .keys import PARAMETERS, identity
 
-__all__ = ["Plans", "report", "rules_of"]
+__all__ = ["KernelCache", "report"]
 
-#: Of one program with this many kernels, new values of keywords and numbers make no more: it runs as it is.
+#: Of one program with this many kernels, new values of keywords and numbers make no more: it runs as it is. Making room
+#: for them instead would compile in every call of a program whose numbers keep changing.
 MOST_KERNELS = 100
 _BY_VALUE = object()  # in a cache: the values of numbers belong to the key, too
 _NEW = object()
 _reported: set[str] = set()
 
 
-class Plans:
+class KernelCache:
     """What one program comes to for different arguments; None where it has to run as it is.
 
-    ``make(*call, by_value)`` gives the plan for a call; ``check(*call)`` runs the program as it is, which raises for
+    ``make(*call, by_value)`` gives what runs a call; ``check(*call)`` runs the program as it is, which raises for
     arguments that are wrong.
     """
 
@@ -30,31 +28,34 @@ class Plans:
         self._name, self._make, self._check = name, make, check
         self._found: dict[Any, Any] = {}
 
+    def __len__(self) -> int:
+        return len(self._found)
+
     def find(self, key: Any, xs: Iterable[Any], *call: Any) -> Any:
-        """The plan for a call: ``key`` is what is known of it, ``xs`` are the arguments some of which are numbers."""
+        """What runs a call: ``key`` is what is known of it, ``xs`` are the arguments some of which are numbers."""
         found = self._found
         try:
-            plan = found.get(key, _NEW)
+            made = found.get(key, _NEW)
         except TypeError:  # a keyword without a hash
             return None
-        if plan is _NEW:
-            plan = self._new(key, call, False)
-        if plan is _BY_VALUE:
+        if made is _NEW:
+            made = self._new(key, call, False)
+        if made is _BY_VALUE:
             key = (key, *[identity(x) for x in xs if type(x) in PARAMETERS])
-            plan = found.get(key, _NEW)
-            if plan is _NEW:
-                plan = self._new(key, call, True)
-        return plan
+            made = found.get(key, _NEW)
+            if made is _NEW:
+                made = self._new(key, call, True)
+        return made
 
     def _new(self, key: Any, call: tuple[Any, ...], by_value: bool) -> Any:
         if len(self._found) >= MOST_KERNELS:
             return None
-        plan: Any = None
+        made: Any = None
         failure: Exception | None = None
         try:
-            plan = self._make(*call, by_value)
+            made = self._make(*call, by_value)
         except NeedsValue:
-            plan = None if by_value else _BY_VALUE
+            made = None if by_value else _BY_VALUE
         except Untraceable:
             pass
         except Exception as error:
@@ -62,22 +63,8 @@ class Plans:
         if failure is not None:
             self._check(*call)
             report(f"the kernel of {self._name}", failure)
-        self._found[key] = plan
-        return plan
-
-
-def rules_of(recipe: Recipe, goes: Sequence[bool]) -> Callable[..., None]:
-    """What checks a call of a recipe's rules: they run as they are."""
-
-    def check(g: Any, saved: tuple[Any, ...], *more: Any) -> None:
-        xp = device.by_array[type(g)].xp
-        if recipe.joint is not None:
-            recipe.joint(xp, g, saved)
-        for i, pull in recipe.pulls:
-            if goes[i]:
-                pull(xp, g, saved)
-
-    return check
+        self._found[key] = made
+        return made
 
 
 def report(what: str, error: BaseException | str) -> None:

@@ -1,0 +1,151 @@
+"""Calls of elementwise primitives and of their rules: which kernel runs, from the arguments alone.
+
+Kernels are made when arguments of new dtypes (and values of keywords) are first met. Python numbers are parameters
+of a kernel, unless a program looks at their values. What a device adds is a `Frame`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from lucidgrad.core import device, dtype as dtypes
+from lucidgrad.core.primitive import ELEMENTWISE, Primitive, Recipe
+
+from .cache import KernelCache
+from .expression import Untraceable
+from .kernels import Kernel, forward_kernel, pull_kernel
+from .keys import identity, told
+from .languages import Language
+from .tracing import is_elementwise
+
+__all__ = ["Frame", "Run", "forward", "pull"]
+
+
+class Run(Protocol):
+    """A compiled kernel: a function of a program's arguments that gives its results.
+
+    It gives None for arguments that are not for it, or whose results would not have the shape; it pays from ``least``
+    elements.
+    """
+
+    least: int
+
+    def __call__(self, xs: Sequence[Any], shape: tuple[int, ...] | None = None) -> list[Any] | None: ...
+
+
+class Frame(NamedTuple):
+    """What a device makes of kernels.
+
+    ``compiled(kernel, usual)`` gives what runs a kernel, ``usual`` being the function that it stands for, if there is
+    one. Arrays with fewer than ``smallest`` elements have no kernels.
+    """
+
+    array: Any  # the type of its arrays
+    language: Language
+    compiled: Callable[[Kernel, Any], Run]
+    smallest: int = 0
+
+
+def forward(primitive: Primitive, frame: Frame, usual: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The function that computes an elementwise primitive by one kernel, and by ``usual`` where that can't be.
+
+    None for other primitives.
+    """
+    if primitive.kind is not ELEMENTWISE or not is_elementwise(primitive):
+        return None
+    array, language, compiled, smallest = frame
+    defaults = language.integers and primitive.dtype == "float"  # integers become the default dtype
+
+    def make(xs: Sequence[Any], keywords: dict[str, Any], by_value: bool) -> Run:
+        language.check({x.dtype for x in xs if type(x) is array})
+        return compiled(forward_kernel(primitive, array, xs, keywords, by_value, language), usual)
+
+    find = KernelCache(primitive.name, make, lambda xs, keywords: usual(*xs, **keywords)).find
+
+    def kernel(*xs: Any, **keywords: Any) -> Any:
+        known: list[Any] = []
+        size = 0
+        try:
+            for x in xs:
+                if type(x) is array:
+                    known.append(x.dtype)
+                    if x.size > size:
+                        size = x.size
+                else:
+                    known.append(told(x))
+        except Untraceable:
+            return usual(*xs, **keywords)
+        if size < smallest:
+            return usual(*xs, **keywords)
+        for name, value in keywords.items():
+            known += (name, identity(value))
+        if defaults:
+            known.append(dtypes.get_default_dtype())
+        run = find(tuple(known), xs, xs, keywords)
+        made = None if run is None or size < run.least else run(xs)
+        return usual(*xs, **keywords) if made is None else made[0]
+
+    kernel.__name__ = primitive.name
+    return kernel
+
+
+def pull(recipe: Recipe, goes: Sequence[bool], frame: Frame) -> Callable[..., Any] | None:
+    """The function ``(g, saved, targets) -> cotangents`` that runs the rules of a recipe in one kernel.
+
+    ``targets`` are what cotangents must become, as a node keeps it. Where no sum over broadcast axes is needed the
+    cotangent has its target's dtype already. The function gives None where the rules have to run as they are.
+    """
+    if not is_elementwise(recipe.primitive):
+        return None
+    array, language, compiled, smallest = frame
+    whats = tuple(what for what, _ in recipe.items)
+
+    def make(g: Any, saved: tuple[Any, ...], targets: Sequence[Any] | None, by_value: bool) -> Any:
+        language.check({x.dtype for x in (g, *saved) if type(x) is array})
+        into = None if targets is None else [None if t is None or t[0] != g.shape else t[1] for t in targets]
+        kernel, results = pull_kernel(recipe, goes, g, saved, into, by_value, language)
+        as_made = results == tuple(range(len(results)))
+        return None if kernel is None else compiled(kernel, None), None if as_made else results
+
+    find = KernelCache(f"the rules of {recipe.primitive.name}", make, _rules(recipe, goes)).find
+
+    def pulled(g: Any, saved: tuple[Any, ...], targets: Sequence[Any] | None) -> Any:
+        if g.size < smallest:
+            return None
+        known: list[Any] = [g.dtype]
+        try:
+            for what, value in zip(whats, saved, strict=True):
+                if type(value) is array or what == "meta":
+                    known.append(value.dtype)
+                else:
+                    known.append(identity(value) if what == "kw" else told(value))
+        except Untraceable:
+            return None
+        shape = g.shape
+        for target in targets or ():
+            known.append(None if target is None or target[0] != shape else target[1])
+        found = find(tuple(known), saved, g, saved, targets)
+        if found is None:
+            return None
+        run, results = found
+        made: Any = None
+        if run is not None:
+            made = None if g.size < run.least else run((g, *saved), shape)
+            if made is None or results is None:
+                return made
+        return [None if k is None else g if k < 0 else made[k] for k in results]
+
+    return pulled
+
+
+def _rules(recipe: Recipe, goes: Sequence[bool]) -> Callable[..., None]:
+    """What checks a call of a recipe's rules: they run as they are."""
+
+    def check(g: Any, saved: tuple[Any, ...], *more: Any) -> None:
+        xp = device.by_array[type(g)].xp
+        if recipe.joint is not None:
+            recipe.joint(xp, g, saved)
+        for i, pull in recipe.pulls:
+            if goes[i]:
+                pull(xp, g, saved)
+
+    return check
