@@ -27,8 +27,8 @@ REASONS: dict[tuple[str, str], str] = {
     ("log_ndtr", ""): "the roundings of an argument, of its erfcx, of a quotient and of a product add up",
     ("path_logsumexp", "vjp"): "the exponential of a sum of logarithms, which were rounded at every step",
     **{
-        (name, "vjp"): "with respect to a parameter: the roundings of a power, of its exponent and of a sum add up"
-        for name in ("lower_gamma", "upper_beta")
+        at: "with respect to a parameter: the roundings of a power, of its exponent and of a sum add up"
+        for at in (("lower_gamma", "vjp"), ("lower_gamma", "jvp"), ("upper_gamma", "vjp"), ("upper_beta", "vjp"))
     },
     (
         "beta_density",
