@@ -125,7 +125,16 @@ def network():
     return nn.Sequential(nn.Linear(3, 4, bias=False), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 1)).double()
 
 
-OPTIMISERS = ["SGD", "Adam"] + ["AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam", "Adamax", "Rprop"] * NIGHTLY
+OPTIMISERS = ["SGD", "Adam"] + [
+    "AdamW",
+    "RMSprop",
+    "Adagrad",
+    "Adadelta",
+    "NAdam",
+    "RAdam",
+    "Adamax",
+    "Rprop",
+] * NIGHTLY
 
 
 @on_every_device
