@@ -5,10 +5,10 @@ import itertools
 import mpmath as mp
 import numpy as np
 import pytest
+from certified import pointwise
 from thoroughness import cases
 
 import lucidgrad as lg
-from certified import pointwise
 from lucidgrad import special
 
 
