@@ -110,6 +110,13 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
     return x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b)
 
 
+def _zeta(x: Any, q: Any) -> Any:
+    """mpmath's has digits after the point, of which small values keep none: (30, 90) gives 1e-59."""
+    within(x > 1 and q > 0)
+    with mp.extradps(int(x * mp.log10(q)) if q > 1 else 0):
+        return mp.zeta(x, q)
+
+
 def _exp2(x: Any) -> Any:
     return mp.mpf(2) ** x
 
@@ -189,7 +196,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "hardsigmoid": _hardsigmoid,
     "hardswish": lambda x: x * _hardsigmoid(x),
     "hardtanh": lambda x, *, min_val=-1.0, max_val=1.0: min(max(x, mp.mpf(min_val)), mp.mpf(max_val)),
-    "hurwitz_zeta": lambda x, q: mp.zeta(x, q) if x > 1 and q > 0 else within(False),
+    "hurwitz_zeta": _zeta,
     "hypot": mp.hypot,
     "i0": lambda x: mp.besseli(0, x),
     "i0e": lambda x: mp.besseli(0, x) * mp.exp(-abs(x)),

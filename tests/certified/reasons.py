@@ -26,10 +26,10 @@ REASONS: dict[tuple[str, str], str] = {
     ("erfcinv", ""): "the rounding of the value (3 ulp), of its erfcx, of a quotient and of two products",
     ("log_ndtr", ""): "the roundings of an argument, of its erfcx, of a quotient and of a product add up",
     ("path_logsumexp", "vjp"): "the exponential of a sum of logarithms, which were rounded at every step",
-    **{
-        (name, "vjp"): "with respect to a parameter: the roundings of a power, of its exponent and of a sum add up"
-        for name in ("lower_gamma", "upper_beta")
-    },
+    **dict.fromkeys(
+        (("lower_gamma", "vjp"), ("lower_gamma", "jvp"), ("upper_gamma", "vjp"), ("upper_beta", "vjp")),
+        "with respect to a parameter: the roundings of a power, of its exponent and of a sum add up",
+    ),
     (
         "beta_density",
         "vjp",

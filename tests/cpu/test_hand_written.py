@@ -71,9 +71,11 @@ def test_views_are_copied_where_that_pays():
 
 
 def test_long_rows_keep_their_precision():
+    """The sum is off by 3e-7 where C is vectorised, 2e-6 where it is not (under sanitizers), and 1e-4 without parts."""
     x = np.full((2, 3_000_001), 0.1, "f")
     y = hand_written.run("sum", (x,), {"axis": 1}, True)[0]
-    np.testing.assert_allclose(y, np.float64(x[0, 0]) * x.shape[1], 1e-6)
+    np.testing.assert_allclose(y, np.float64(x[0, 0]) * x.shape[1], 1e-5)
+    x[:, 0] += 2  # ones would add up exactly
     np.testing.assert_allclose(hand_written.run("softmax", (x,), {"axis": 1}, True)[0].sum(1, "d"), 1, 1e-5)
 
 

@@ -41,12 +41,20 @@ def sent(key, device):
     return lg.asarray(key, device=device) if isinstance(key, np.ndarray) else key
 
 
+AT = np.array([1, -1])
+#: An ellipsis between arrays, which puts their axes first also where it stands for no axis.
+APART = [
+    (slice(None), AT, Ellipsis, np.array(0)), (slice(2, 2), AT, Ellipsis, np.array(0)), (slice(None), AT, Ellipsis, 0),
+    (slice(None), 1, Ellipsis, AT[:1]), (AT, Ellipsis, 0), (slice(None), AT, None, np.array(0)), (Ellipsis, AT, 0),
+]  # fmt: skip
+
+
 def test_random_keys_read_write_and_pull_as_on_the_cpu():
     tried = 0
     for seed in range(cases(150, 5000)):
         rng = np.random.default_rng(seed)
-        x = rng.normal(size=tuple(rng.integers(1, 5, rng.integers(1, 4))))
-        key = random_key(rng, x.shape)
+        x = rng.normal(size=tuple(rng.integers(1, 5, rng.integers(1, 4))) if seed >= len(APART) else (4, 3, 1))
+        key = APART[seed] if seed < len(APART) else random_key(rng, x.shape)
         try:
             expected = x[key]
         except IndexError:  # too many parts

@@ -105,6 +105,7 @@ REFUSED = {
     "dask": (
         "cofactor", "convolution", "convolution_input", "convolution_weight", "cross_entropy_pull",
         "cross_entropy_rows", "det", "eig", "eigh", "eigvalsh", "extreme_put", "fold_windows", "half_dft",
-        "put_along_axis_add", "slogdet", "svd", "svdvals", "take", "take_along_axis", "take_put", "unfold_windows",
+        "put_along_axis_add", "raising", "slogdet", "svd", "svdvals", "take", "take_along_axis", "take_put",
+        "unfold_windows",
     ),
 }  # fmt: skip

@@ -120,11 +120,21 @@ def test_what_was_a_copy_can_be_written_once_the_other_is_gone(device):
 
 # -- training ------------------------------------------------------------------------------------
 def network():
+    """No bias before the normalisation: its gradient would be rounding alone, which some steps magnify."""
     lg.manual_seed(0)
-    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 1)).double()
+    return nn.Sequential(nn.Linear(3, 4, bias=False), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 1)).double()
 
 
-OPTIMISERS = ["SGD", "Adam"] + ["AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam", "ASGD"] * NIGHTLY
+OPTIMISERS = ["SGD", "Adam"] + [
+    "AdamW",
+    "RMSprop",
+    "Adagrad",
+    "Adadelta",
+    "NAdam",
+    "RAdam",
+    "Adamax",
+    "Rprop",
+] * NIGHTLY
 
 
 @on_every_device

@@ -5,6 +5,7 @@ import itertools
 import mpmath as mp
 import numpy as np
 import pytest
+from certified import pointwise
 from thoroughness import cases
 
 import lucidgrad as lg
@@ -22,14 +23,14 @@ FUNCTIONS = {
     "gammaincc": lambda a, x: mp.gammainc(a, x, regularized=True),
     "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     "betaincc": lambda a, b, x: mp.betainc(a, b, x, 1, regularized=True),
-    "zeta": mp.zeta,
+    "zeta": pointwise.FUNCTIONS["hurwitz_zeta"],
 }
 GAMMA = [(a, a * r) for a in (1e-3, 0.1, 0.7, 1.5, 5.0, 19.0, 60.0, 130.0) for r in (1e-3, 0.5, 0.9, 1.0, 1.2, 5.0)]
 GAMMA += [(a, x) for a in (1e-3, 0.05, 0.5) for x in (1e-20, 0.3, 1.0, 1.2, 3.0, 30.0)]
 BETA = list(
     itertools.product((0.05, 0.6, 2.0, 40.0, 300.0), (0.08, 0.5, 3.0, 90.0, 700.0), (1e-9, 1e-3, 0.04, 0.3, 0.62, 0.9))
 )
-ZETA = list(itertools.product((1.001, 1.5, 3.3, 12.0), (1e-3, 0.3, 1.0, 7.0)))
+ZETA = list(itertools.product((1.001, 1.5, 3.3, 12.0, 30.0), (1e-3, 0.3, 1.0, 7.0, 90.0)))
 POINTS = {"gammainc": GAMMA, "gammaincc": GAMMA, "betainc": BETA, "betaincc": BETA, "zeta": ZETA}
 
 

@@ -4,10 +4,10 @@ import pytest
 
 import lucidgrad as lg
 
-OPTIMISERS = ["Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD"]
+OPTIMISERS = ["Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop"]
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIMISERS if hasattr(lg.optim, name)])
+@pytest.mark.parametrize("name", OPTIMISERS)
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_counts_stay_equal(name, before, monkeypatch):
     params = [lg.ones(3, requires_grad=True) for _ in range(3)]

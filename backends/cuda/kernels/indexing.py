@@ -32,20 +32,25 @@ def has_positions(key: Any) -> bool:
     return found
 
 
+def _chosen(parts: Sequence[Any]) -> list[int]:
+    return [k for k, part in enumerate(parts) if not (part is None or part is Ellipsis or isinstance(part, slice))]
+
+
 def _laid(x: Any, key: Any) -> tuple[Any, list[Any], tuple[int, ...], int]:
     """An array with the axes that positions are given for in front, these, their sizes, and where they end up."""
     parts = list(key) if type(key) is tuple else [key]
     dots = [k for k, part in enumerate(parts) if part is Ellipsis]
+    chosen = _chosen(parts)
+    together = chosen[-1] - chosen[0] < len(chosen)  # an ellipsis stands between also where it stands for no axis
     if dots:
         missing = x.ndim - sum(part is not None for part in parts) + 1
         parts[dots[0] : dots[0] + 1] = [slice(None)] * missing
-    chosen = [k for k, part in enumerate(parts) if part is not None and not isinstance(part, slice)]
+        chosen = _chosen(parts)
     positions = [parts[k] for k in chosen]
     for k in chosen:
         parts[k] = slice(None)
     x = x[tuple(parts)]
     rest = [a for a in range(x.ndim) if a not in chosen]
-    together = chosen[-1] - chosen[0] < len(chosen)
     return x.transpose(*chosen, *rest), positions, tuple(x.shape[a] for a in chosen), chosen[0] if together else 0
 
 
