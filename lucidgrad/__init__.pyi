@@ -8,31 +8,19 @@ from typing import Any, IO, Literal, overload
 import numpy as np
 
 from lucidgrad import amp as amp
-from lucidgrad import arranging as arranging
 from lucidgrad import autograd as autograd
-from lucidgrad import backends as backends
-from lucidgrad import config as config
-from lucidgrad import core as core
-from lucidgrad import creation as creation
 from lucidgrad import cuda as cuda
 from lucidgrad import cudasim as cudasim
-from lucidgrad import datatypes as datatypes
-from lucidgrad import determinism as determinism
-from lucidgrad import extents as extents
 from lucidgrad import fft as fft
 from lucidgrad import files as files
 from lucidgrad import func as func
-from lucidgrad import inspection as inspection
 from lucidgrad import linalg as linalg
-from lucidgrad import methods as methods
 from lucidgrad import nn as nn
-from lucidgrad import operators as operators
-from lucidgrad import ops as ops
 from lucidgrad import optim as optim
 from lucidgrad import profiler as profiler
 from lucidgrad import random as random
-from lucidgrad import refusals as refusals
 from lucidgrad import special as special
+from lucidgrad import typing as typing
 from lucidgrad import utils as utils
 from lucidgrad import viz as viz
 from lucidgrad.amp import GradScaler as GradScaler
@@ -85,7 +73,6 @@ __all__ = [
     "argmin",
     "argsort",
     "argwhere",
-    "arranging",
     "array_equal",
     "array_split",
     "as_tensor",
@@ -102,7 +89,6 @@ __all__ = [
     "autocast",
     "autograd",
     "average",
-    "backends",
     "baddbmm",
     "bernoulli",
     "bfloat16",
@@ -132,17 +118,14 @@ __all__ = [
     "complex128",
     "complex64",
     "concat",
-    "config",
     "conj",
     "convolve",
     "copysign",
-    "core",
     "corrcoef",
     "cos",
     "cosh",
     "count_nonzero",
     "cov",
-    "creation",
     "cuda",
     "cudasim",
     "cummax",
@@ -152,9 +135,7 @@ __all__ = [
     "cumulative_prod",
     "cumulative_sum",
     "custom_vjp",
-    "datatypes",
     "deg2rad",
-    "determinism",
     "device",
     "diag",
     "diag_embed",
@@ -184,7 +165,6 @@ __all__ = [
     "expand_dims",
     "expit",
     "expm1",
-    "extents",
     "eye",
     "fft",
     "files",
@@ -235,7 +215,6 @@ __all__ = [
     "inf",
     "inference_mode",
     "inner",
-    "inspection",
     "int16",
     "int32",
     "int64",
@@ -287,7 +266,6 @@ __all__ = [
     "mean",
     "median",
     "meshgrid",
-    "methods",
     "min",
     "minimum",
     "mish",
@@ -324,8 +302,6 @@ __all__ = [
     "not_equal",
     "ones",
     "ones_like",
-    "operators",
-    "ops",
     "optim",
     "outer",
     "pad",
@@ -350,7 +326,6 @@ __all__ = [
     "ravel",
     "real",
     "reciprocal",
-    "refusals",
     "relu",
     "relu6",
     "remainder",
@@ -416,6 +391,7 @@ __all__ = [
     "tril",
     "triu",
     "trunc",
+    "typing",
     "uint16",
     "uint32",
     "uint64",
@@ -650,13 +626,13 @@ def clip(x: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = 
 def clone(x: ArrayLike, /) -> Tensor: ...
 def column_stack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 @overload
-def concat(xs: Sequence[ArrayLike], /, axis: int | None = 0) -> Tensor: ...
-@overload
-def concat(xs: Sequence[ArrayLike], /, dim: int | None = 0) -> Tensor: ...
-@overload
 def concat(*xs: ArrayLike, axis: int | None = 0) -> Tensor: ...
 @overload
 def concat(*xs: ArrayLike, dim: int | None = 0) -> Tensor: ...
+@overload
+def concat(xs: Sequence[ArrayLike], /, axis: int | None = 0) -> Tensor: ...
+@overload
+def concat(xs: Sequence[ArrayLike], /, dim: int | None = 0) -> Tensor: ...
 def conj(x: ArrayLike, /) -> Tensor: ...
 def convolve(x1: ArrayLike, x2: ArrayLike, /, mode: str = "full") -> Tensor: ...
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -1427,13 +1403,13 @@ def squeeze(x: ArrayLike, /, axis: Axes = None) -> Tensor: ...
 @overload
 def squeeze(x: ArrayLike, /, dim: Axes = None) -> Tensor: ...
 @overload
-def stack(xs: Sequence[ArrayLike], /, axis: int = 0) -> Tensor: ...
-@overload
-def stack(xs: Sequence[ArrayLike], /, dim: int = 0) -> Tensor: ...
-@overload
 def stack(*xs: ArrayLike, axis: int = 0) -> Tensor: ...
 @overload
 def stack(*xs: ArrayLike, dim: int = 0) -> Tensor: ...
+@overload
+def stack(xs: Sequence[ArrayLike], /, axis: int = 0) -> Tensor: ...
+@overload
+def stack(xs: Sequence[ArrayLike], /, dim: int = 0) -> Tensor: ...
 @overload
 def std(x: ArrayLike, /, axis: Axes = None, *, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor: ...
 @overload

@@ -71,6 +71,11 @@ EXCEPTIONS = {
     "Tensor.__dlpack__.max_version": "tuple[int, int] | None",
     "Tensor.__dlpack__.stream": "object",
     "Tensor.__deepcopy__.memo": "dict[int, object]",
+    "autograd.backward.grad_tensors": "ArrayLike | Sequence[ArrayLike | None] | None",
+    "autograd.explain.grad_outputs": "ArrayLike | Sequence[ArrayLike | None] | None",
+    "autograd.grad.grad_outputs": "ArrayLike | Sequence[ArrayLike | None] | None",
+    "autograd.gradcheck.inputs": "Tensor | Sequence[object]",
+    "autograd.gradgradcheck.inputs": "Tensor | Sequence[object]",
     "from_dlpack.x": "SupportsDLPack",
     "from_numpy.array": "np.ndarray[Any, Any] | np.generic",
     "fft.fftfreq.dtype": "DTypeLike | None",
@@ -112,6 +117,7 @@ RESULTS = {
     "Tensor.numpy": "np.ndarray[Any, Any]",
     "Tensor.split": "tuple[Tensor, ...]",
     "Tensor.tolist": "Any",  # nested lists, or a number
+    "autograd.grad": "tuple[Tensor, ...]",
     "get_default_dtype": "DType",
     "get_rng_state": "dict[str, object]",
     "load": "Any",  # whatever was saved
@@ -122,6 +128,7 @@ RESULTS = {
 FLAGS = {
     "Tensor.nonzero": (("as_tuple",), "tuple[Tensor, ...]"),
     "Tensor.unique": (("return_inverse", "return_counts"), "tuple[Tensor, ...]"),
+    "autograd.grad": (("allow_unused",), "tuple[Tensor | None, ...]"),
     "average": (("returned",), "tuple[Tensor, Tensor]"),
     "nn.functional.adaptive_max_pool1d": (("return_indices",), "tuple[Tensor, Tensor]"),
     "nn.functional.adaptive_max_pool2d": (("return_indices",), "tuple[Tensor, Tensor]"),
@@ -230,6 +237,7 @@ _R = TypeVar("_R", bound=Any, default=Any)
 _R_co = TypeVar("_R_co", covariant=True, default=Any)
 _P = ParamSpec("_P", default=...)
 
+@type_check_only
 class _Forward(Protocol[_R_co]):
     def forward(self, *args: Any, **kwargs: Any) -> _R_co: ...
 """,

@@ -21,14 +21,14 @@ from lucidgrad.core.dispatch import SPELLINGS
 from .meanings import EXCEPTIONS, FLAGS, HANDED_ON, PARAMETERS, PREAMBLES, RESULTS, WRITTEN_OUT
 
 #: The modules whose functions get stubs, beside that of `Tensor`; what others say is enough.
-MODULES = ("lucidgrad", *(f"lucidgrad.{name}" for name in ("fft", "func", "linalg", "nn.functional", "special")))
+MODULES = ("lucidgrad", *(f"lucidgrad.{name}" for name in ("autograd", "fft", "func", "linalg", "nn.functional", "special")))
 
 #: Where the words come from that annotations are made of; classes of the package say so themselves.
 SOURCES = {
     "collections.abc": "Callable Iterable Iterator Mapping Sequence",
     "lucidgrad.typing": "Array ArrayLike Axes DType DTypeLike Data DeviceLike Key Scalar Shape SupportsDLPack",
     "types": "ModuleType",
-    "typing": "IO Any Concatenate Literal NamedTuple Protocol SupportsIndex overload",
+    "typing": "IO Any Concatenate Literal NamedTuple Protocol SupportsIndex overload type_check_only",
     "typing_extensions": "CapsuleType ParamSpec TypeVar",
 }
 CLASSES = (lg.Tensor, lg.nn.Module, lg.autograd.graph.GradientEdge, inspect.signature(lg.topk).return_annotation)
@@ -62,6 +62,8 @@ def spelled(annotation: Any, loose: str) -> str:
         return " | ".join(sorted(words, key="None".__eq__))
     if origin is typing.Literal:
         return f"Literal[{', '.join(_constant(part) for part in parts)}]"
+    if origin is Callable:
+        loose = "Any"  # what other people's functions take and give
     if origin is not None:
         return f"{spelled(origin, loose)}[{', '.join(spelled(part, loose) for part in parts)}]"
     if not isinstance(annotation, type):
@@ -111,7 +113,7 @@ def heads(name: str, function: Callable[..., Any]) -> list[inspect.Signature]:
         parameters = [*parameters[:-1], *_rest(name, {p.name for p in parameters})]
     made = [parameters]
     if parameters and parameters[0].kind is _SEVERAL and hasattr(function, "primitive"):
-        made = [_gathered(parameters), parameters]
+        made = [parameters, _gathered(parameters)]
     made = [variant for each in made for variant in _spellings(function, each)]
     result = _given(name, function, signature.return_annotation)
     pairs = [pair for each in made for pair in _flagged(name, each, result)]
@@ -175,7 +177,8 @@ def _flagged(name: str, parameters: list[inspect.Parameter], result: str) -> Ite
     if not flags:
         yield parameters, result
         return
-    yield [p.replace(annotation="Literal[False]") if p.name in flags else p for p in parameters], result
+    unset = {p.name: "Literal[False] | None" if p.default is None else "Literal[False]" for p in parameters}
+    yield [p.replace(annotation=unset[p.name]) if p.name in flags else p for p in parameters], result
     for flag in flags:
         at = next(i for i, p in enumerate(parameters) if p.name == flag)
         changed = [p if i < at or p.kind is _REST else p.replace(kind=_BY_NAME) for i, p in enumerate(parameters)]

@@ -1,7 +1,7 @@
 # Written by `python -m tools.stubs`: what is wrong here is mended there.
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, Literal, Protocol, overload
+from typing import Any, Concatenate, Literal, Protocol, overload, type_check_only
 
 from typing_extensions import ParamSpec, TypeVar
 
@@ -31,6 +31,7 @@ _R = TypeVar("_R", bound=Any, default=Any)
 _R_co = TypeVar("_R_co", covariant=True, default=Any)
 _P = ParamSpec("_P", default=...)
 
+@type_check_only
 class _Forward(Protocol[_R_co]):
     def forward(self, *args: Any, **kwargs: Any) -> _R_co: ...
 
