@@ -39,7 +39,7 @@ def operators(x: lg.Tensor, n: int) -> None:
     y *= x
     assert_type(y, lg.Tensor)
     assert_type(float(x.sum()), float)
-    assert_type([row for row in x], list[lg.Tensor])
+    assert_type(list(x), list[lg.Tensor])
 
 
 def indexing(x: lg.Tensor, i: lg.Tensor) -> None:
