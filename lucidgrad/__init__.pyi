@@ -37,7 +37,7 @@ from lucidgrad.core.modes import no_grad as no_grad
 from lucidgrad.core.modes import set_grad_enabled as set_grad_enabled
 from lucidgrad.datatypes import FloatInfo, IntegerInfo
 from lucidgrad.inspection import Info
-from lucidgrad.ops.scan import ValuesAndIndices
+from lucidgrad.ops.conventions import ValuesAndIndices
 from lucidgrad.ops.sets import UniqueAll, UniqueCounts, UniqueInverse
 from lucidgrad.random import Generator as Generator
 from lucidgrad.tensor import Tensor as Tensor

@@ -12,7 +12,7 @@ from lucidgrad.autograd.graph import GradientEdge
 from lucidgrad.core.device import Device
 from lucidgrad.core.tape import GraphNode, Handle
 from lucidgrad.extents import Size
-from lucidgrad.ops.scan import ValuesAndIndices
+from lucidgrad.ops.conventions import ValuesAndIndices
 from lucidgrad.typing import Array, ArrayLike, Axes, DType, DTypeLike, DeviceLike, Key, Shape
 
 class Tensor:
