@@ -322,6 +322,7 @@ _LATER = {
     "profiler": ".profiler",
     "save": ".files",
     "special": ".special",
+    "typing": ".typing",
     "utils": ".utils",
     "viz": ".viz",
     "digamma": ".ops.special.gamma",
@@ -331,7 +332,7 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import amp, cuda, cudasim, fft, func, linalg, nn, optim, profiler, special, utils, viz
+    from . import amp, cuda, cudasim, fft, files, func, linalg, nn, optim, profiler, special, typing, utils, viz
     from .amp import GradScaler, autocast
     from .autograd.function import custom_vjp
     from .files import load, save
@@ -348,7 +349,12 @@ def __getattr__(name: str) -> _Any:
     return globals()[name]
 
 
-__all__ = [name for name in dir() if not name.startswith("_")] + [
+#: Modules are public where they are named; others are here because something was imported from them.
+_MODULES = [name for name, found in vars().items() if isinstance(found, type(_sys))]
+
+__all__ = [name for name in dir() if not name.startswith("_") and name not in _MODULES] + [
+    "autograd",
+    "random",
     *_LATER,
     "__array_api_version__",
     "__array_namespace_info__",

@@ -1,7 +1,7 @@
 """Sizes: of tensors, and of windows that slide over axes, which rules and kernels both ask."""
 
 import operator
-from typing import Any
+from typing import Any, overload
 
 from .core.errors import OutOfMemoryError
 
@@ -24,7 +24,11 @@ class Size(int):
         made._shape = shape
         return made
 
-    def __call__(self, dim: int | None = None) -> Any:  # noqa: D102
+    @overload
+    def __call__(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def __call__(self, dim: int) -> int: ...
+    def __call__(self, dim: int | None = None) -> int | tuple[int, ...]:  # noqa: D102
         return self._shape if dim is None else self._shape[dim]
 
 

@@ -46,7 +46,7 @@ PACKAGED = modules("lucidgrad", "backends")
 
 
 def test_no_file_exceeds_800_lines():
-    sizes = {name(path): len(lines(path)) for path in PACKAGED + modules("tests", "bench", "examples")}
+    sizes = {name(path): len(lines(path)) for path in PACKAGED + modules("tests", "bench", "examples", "tools")}
     assert {file: size for file, size in sizes.items() if size > 800} == {}
 
 
@@ -169,6 +169,7 @@ def test_wheel_contents(tmp_path):
     assert sorted(file for file in contents if file.endswith(".py")) == sorted(
         [plugin, *(re.sub("^backends/", "lucidgrad/backends/", name(path)) for path in PACKAGED)]
     )
+    assert {name(path) for path in (ROOT / "lucidgrad").rglob("*.pyi")} == {f for f in contents if f.endswith(".pyi")}
     emulator = ROOT / "backends/cudasim"  # its sources are built where they are installed
     sources = [path for folder in ("src", "include") for path in (emulator / folder).rglob("*") if path.is_file()]
     assert {f"lucidgrad/{name(path)}" for path in sources} <= set(contents)

@@ -30,10 +30,10 @@ class FunctionCtx:
         self._saved = self._saved or tensors
 
     @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+    def saved_tensors(self) -> tuple[Tensor, ...]:  # None where that was kept, which its owner knows
         """What `save_for_backward` kept: in ``backward``, and until it is freed also as ``grad_fn.saved_tensors``."""
         if self._given is not None or self._fork is None:
-            return self._saved if self._given is None else self._given
+            return self._saved if self._given is None else self._given  # type: ignore[return-value]
         fork = self._fork()
         if fork is None:
             raise RuntimeError("saved_tensors: the graph that kept them is gone; keep an output of the call")

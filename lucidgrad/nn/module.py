@@ -1,13 +1,25 @@
 """`Module`: a function with parameters, buffers and submodules."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import lucidgrad as lg
 from lucidgrad.nn.members import Members
 from lucidgrad.nn.parameter import Buffer, Parameter
 from lucidgrad.nn.state import Stateful
 from lucidgrad.refusals import refuse_method
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, TypeVar
+
+    P = ParamSpec("P", default=...)
+    R_co = TypeVar("R_co", covariant=True, default=Any)
+
+    class Forward(Protocol[P, R_co]):
+        """What is called with what its ``forward`` takes, and gives what that gives."""
+
+        def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
 
 __all__ = ["Module"]
 
@@ -54,12 +66,12 @@ class Module(Stateful):
         """What the module computes: every subclass defines it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self: "Forward[P, R_co]", *args: "P.args", **kwargs: "P.kwargs") -> "R_co":
         """`forward`, with the hooks around it."""
         try:
-            if self._hooks is None:
+            if self._hooks is None:  # type: ignore[attr-defined]
                 return self.forward(*args, **kwargs)
-            return self._call_with_hooks(args, kwargs)
+            return self._call_with_hooks(args, kwargs)  # type: ignore[attr-defined]
         except Exception as error:
             refuse_method(error, self, self.forward, args, kwargs)
             raise

@@ -54,7 +54,7 @@ class Parameter(lg.Tensor, metaclass=_Role):
 
     __slots__ = ()
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:  # noqa: D102
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> "Parameter":  # noqa: D102
         return _marked(cls, data, requires_grad)
 
 
@@ -81,7 +81,7 @@ class Buffer(lg.Tensor, metaclass=_Role):
     __slots__ = ()
     persistent = True
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:  # noqa: D102
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> "Buffer":  # noqa: D102
         return _marked(cls if persistent else _Passing.Buffer, data, requires_grad=False)
 
 

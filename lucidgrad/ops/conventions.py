@@ -2,11 +2,14 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from lucidgrad.core.dispatch import SPELLINGS
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.inplace import update as update
+
+if TYPE_CHECKING:
+    from lucidgrad.tensor import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,8 +39,8 @@ def dressed(function: Callable[..., Any], op: Callable[..., Any]) -> Callable[..
 class ValuesAndIndices(NamedTuple):
     """Values that were picked along an axis, and where they stood."""
 
-    values: Any
-    indices: Any
+    values: "Tensor"
+    indices: "Tensor"
 
 
 def pick(x: Any, i: Any, axis: int) -> ValuesAndIndices:

@@ -1,7 +1,7 @@
 """Sets: which values an array holds, and whether values are among those of another."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
@@ -9,30 +9,33 @@ from lucidgrad.core.primitive import REDUCTION, primitive
 from .indexing.taking import take
 from .shape.layout import reshape
 
+if TYPE_CHECKING:
+    from lucidgrad.tensor import Tensor
+
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
 class UniqueAll(NamedTuple):
     """What `unique_all` returns."""
 
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
+    values: "Tensor"
+    indices: "Tensor"
+    inverse_indices: "Tensor"
+    counts: "Tensor"
 
 
 class UniqueCounts(NamedTuple):
     """What `unique_counts` returns."""
 
-    values: Any
-    counts: Any
+    values: "Tensor"
+    counts: "Tensor"
 
 
 class UniqueInverse(NamedTuple):
     """What `unique_inverse` returns."""
 
-    values: Any
-    inverse_indices: Any
+    values: "Tensor"
+    inverse_indices: "Tensor"
 
 
 def _unique_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

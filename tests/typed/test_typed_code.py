@@ -1,0 +1,46 @@
+"""Type checkers understand what people write, and tell them what can't work."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typed import user_code
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+CODE = HERE / "user_code.py"
+RULES = {
+    "typeCheckingMode": "strict",
+    "enableTypeIgnoreComments": False,  # which are mypy's
+    "reportUnnecessaryTypeIgnoreComment": "error",
+    "reportUnusedExpression": False,  # wrong ones among them
+}
+
+
+def test_runs():
+    user_code.main()
+
+
+def test_mypy(tmp_path):
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent"]
+    found = subprocess.run(
+        [*command, "--cache-dir", tmp_path, CODE], cwd=ROOT, env=_paths(), capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("basedpyright") is None, reason="needs basedpyright")
+def test_pyright(tmp_path):
+    settings = tmp_path / "pyrightconfig.json"
+    settings.write_text(json.dumps({"include": [str(CODE)], "extraPaths": [str(ROOT)], **RULES}))
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "-p", settings]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
+
+
+def _paths():
+    return os.environ | {"MYPYPATH": str(ROOT)}
