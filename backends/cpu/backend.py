@@ -3,7 +3,7 @@
 import array
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class CPU(Backend):
     name = "cpu"
     array_types = (np.ndarray, *_SCALARS)
     library = np
-    limit = 8191  # from where on a loop of its own pays
+    limit: ClassVar[int | None] = 8191  # from where on a loop of its own pays
     steady = True
     quiet = staticmethod(functools.partial(np.errstate, all="ignore"))
 

@@ -144,7 +144,7 @@ def differentiate(
         found = list(map(walk.arrived.get, nodes))
         if not create_graph:
             found = [None if g is None else box(_settled(g)) for g in found]
-    if (materialize_grads or not allow) and not walk.arrived.keys() >= plan.wanted:  # reached with slope zero: zeros
+    if (materialize_grads or not allow) and not walk.arrived.keys() >= set(nodes):  # reached with slope zero: zeros
         found = [_zeros(x, create_graph) if g is None and isinstance(x, Tensor) else g for g, x in zip(found, starts)]
     if ties:
         found = [tied(g, n) if g is not None and g._node is None else g for g, n in zip(found, nodes)]

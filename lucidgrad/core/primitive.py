@@ -175,7 +175,7 @@ class Kernels:
         """The function for large operands, made when it is first asked for."""
         if self._larger is None:
             self._larger = self._make()
-        return self._larger  # type: ignore[return-value]  # by now it is there
+        return self._larger
 
     def of(self, *arrays: Any) -> Callable[..., Any]:
         """The function for operands of this type and Python numbers: nothing but they decide."""
