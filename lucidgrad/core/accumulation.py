@@ -58,7 +58,11 @@ def accumulate(arrivals: Iterable[tuple[Any, dict[Any, Any], Any]], create_graph
                 if old is None or create_graph or not _adds_in_place(old, g):
                     if name not in new:
                         tensors.append(tensor)
-                    new[name] = _sum(old, g, alone, create_graph)
+                    kept = alone and old is None and not create_graph and backends[type(g)].steady
+                    if kept and backends[type(g)].owns(g):
+                        new[name] = box(g)
+                    else:
+                        new[name] = _sum(old, g, alone, create_graph)
                 elif backends[type(old.array)].steady:
                     touch(old.array)
                     targets.append(old.array)
