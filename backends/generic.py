@@ -18,8 +18,9 @@ from lucidgrad.backends.protocol import STANDARD, Backend, numbers_as_arrays
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import complexes, floats
 from lucidgrad.core.errors import DeviceError
+from lucidgrad.core.items import meta_of
 from lucidgrad.core.levels import BINARY, COMPARE, Layer
-from lucidgrad.core.primitive import ELEMENTWISE, Primitive, meta_of, registry
+from lucidgrad.core.primitive import ELEMENTWISE, Primitive, registry
 
 
 class Offered:

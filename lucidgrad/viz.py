@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .core import device
 from .core.dispatch import node_of
+from .core.items import meta_of
 from .core.plan import reach
-from .core.primitive import ELEMENTWISE, meta_of, registry
+from .core.primitive import ELEMENTWISE, registry
 from .core.tape import FREED, Leaf, Output
 from .diagram import COLOURS, Box, Layout, depths_of
 from .tensor import Tensor
@@ -97,15 +97,9 @@ def _input_metas(node: Any, own: Any) -> list[Any]:
         found = [own] * len(inputs)
     if node.saved is FREED:
         return found
-    for (kind, at), value in zip(recipe.items, node.saved, strict=False):
-        if kind == "meta" and value is not None:
-            found[at] = value[:2]
-        elif kind == "x" and type(value) in device.by_array:
-            found[at] = meta_of(value)[:2]
-        elif kind == "metas":
-            found = [meta[:2] for meta in value]
-        elif kind == "xs":
-            found = [meta_of(part)[:2] if type(part) in device.by_array else None for part in value]
+    for item, value in zip(recipe.items, node.saved, strict=False):
+        told = [item.meta(i, value) for i in range(len(inputs))]
+        found = [old if new is None else new[:2] for old, new in zip(found, told, strict=True)]
     return found
 
 

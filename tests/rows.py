@@ -9,7 +9,8 @@ import numpy as np
 from samples import ANY, Sample
 
 from lucidgrad.core.device import Device
-from lucidgrad.core.primitive import Meta, registry
+from lucidgrad.core.items import Meta
+from lucidgrad.core.primitive import registry
 
 _count = iter(range(10_000))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from lucidgrad.core import device, dtype as dtypes
+from lucidgrad.core.items import InputMeta, Keyword
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, Recipe
 
 from .cache import KernelCache
@@ -97,7 +98,7 @@ def pull(recipe: Recipe, goes: Sequence[bool], frame: Frame) -> Callable[..., An
     if not is_elementwise(recipe.primitive):
         return None
     array, language, compiled, smallest = frame
-    whats = tuple(what for what, _ in recipe.items)
+    kinds = tuple(map(type, recipe.items))
 
     def make(g: Any, saved: tuple[Any, ...], targets: Sequence[Any] | None, by_value: bool) -> Any:
         language.check({x.dtype for x in (g, *saved) if type(x) is array})
@@ -113,11 +114,11 @@ def pull(recipe: Recipe, goes: Sequence[bool], frame: Frame) -> Callable[..., An
             return None
         known: list[Any] = [g.dtype]
         try:
-            for what, value in zip(whats, saved, strict=True):
-                if type(value) is array or what == "meta":
+            for kind, value in zip(kinds, saved, strict=True):
+                if type(value) is array or kind is InputMeta:
                     known.append(value.dtype)
                 else:
-                    known.append(identity(value) if what == "kw" else told(value))
+                    known.append(identity(value) if kind is Keyword else told(value))
         except Untraceable:
             return None
         shape = g.shape

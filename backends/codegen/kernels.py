@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from lucidgrad.core.items import InputMeta, Keyword
 from lucidgrad.core.primitive import Primitive, Recipe
 
 from .expression import Node
@@ -98,8 +99,12 @@ def pull_kernel(
 ) -> Pulled:
     """The kernel of a recipe's rules; ``into`` has the dtype of each result, None where it stays as it is."""
     kinds = [
-        value.dtype if what == "meta" else Value(value) if what == "kw" else traced(value, type(g), by_value)
-        for (what, _), value in zip(recipe.items, saved, strict=True)
+        value.dtype
+        if type(item) is InputMeta
+        else Value(value)
+        if type(item) is Keyword
+        else traced(value, type(g), by_value)
+        for item, value in zip(recipe.items, saved, strict=True)
     ]
     trace = trace_pull(recipe, goes, g.dtype, kinds)
     made: list[Node] = []

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lucidgrad.core import dtype as dtypes
+from lucidgrad.core.items import InputMeta
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, Recipe, registry
 
 from .expression import Graph, NeedsValue, Node, Symbol, Untraceable, weak
@@ -150,8 +151,8 @@ def trace_pull(recipe: Recipe, goes: Sequence[bool], g: Any, kinds: Sequence[Any
     arguments = _Arguments(graph)
     cotangent = arguments.make(g)
     saved = []
-    for (what, _), kind in zip(recipe.items, kinds, strict=True):
-        if what == "meta":
+    for item, kind in zip(recipe.items, kinds, strict=True):
+        if type(item) is InputMeta:
             arguments.nodes.append(None)
             saved.append(_Meta(kind))
         else:

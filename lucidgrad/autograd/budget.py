@@ -17,6 +17,7 @@ from typing import Any
 
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import complexes
+from lucidgrad.core.items import Input, Inputs, Part, Result
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import new_nodes, state
 from lucidgrad.core.primitive import Primitive, registry
@@ -106,15 +107,15 @@ class _Pool:
             if call is not None:
                 call.when, call.place = node.when, place
             saved: list[Any] = []
-            for (kind, at), value in zip(recipe.items, node.saved, strict=True):
-                if kind == "y" and call is not None:
+            for item, value in zip(recipe.items, node.saved, strict=True):
+                if type(item) is Result and call is not None:
                     several = tuple(Source(call, k) for k in range(len(call.metas)))
                     value = several if primitive.outputs else several[0]
-                elif kind == "part" and call is not None:
-                    value = Source(call, at)
-                elif kind == "x" and sources[at] is not None:
-                    value = sources[at]
-                elif kind == "xs":
+                elif type(item) is Part and call is not None:
+                    value = Source(call, item.at)
+                elif type(item) is Input and sources[item.at] is not None:
+                    value = sources[item.at]
+                elif type(item) is Inputs:
                     value = tuple(a if s is None else s for a, s in zip(value, sources, strict=True))
                 saved.append(value)
             node.saved = tuple(saved)

@@ -9,10 +9,11 @@ from typing import Any
 from lucidgrad.core import device, dispatch, dual, inplace
 from lucidgrad.core.dispatch import box, floats, node_of
 from lucidgrad.core.engine import tape_namespace
+from lucidgrad.core.items import Input, Item, Own, Result, meta_of
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import no_grad, state, unusual
 from lucidgrad.core.plan import reach
-from lucidgrad.core.primitive import Kernels, Kind, meta_of, watchers
+from lucidgrad.core.primitive import Kernels, Kind, watchers
 from lucidgrad.core.tape import FREED, Fork, Leaf, Output, check_saved, clock, node_of_edge, storage, touch
 from lucidgrad.func import trees
 from lucidgrad.tensor import Tensor
@@ -41,11 +42,11 @@ class Call:
     outs: Sequence[Tensor] = ()  # the tensors of it
     given: Sequence[Tensor] = ()
     returned: Sequence[int | None] = ()  # outputs that are inputs: which
-    items: tuple[tuple[str, Any], ...] = ()
+    items: tuple[Item, ...] = ()
     saved_outputs: Sequence[int | None] = ()
     trusted: Sequence[bool] = ()  # saved values with a history, or that need none
     kept_nodes: Sequence[Any] = ()  # the history of those that are no outputs
-    links: Sequence[tuple[Any, str, int]] = ()  # what forward left on ctx that is an input or an output
+    links: Sequence[tuple[Any, type[Item], int]] = ()  # what forward left on ctx that is an input or an output
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
@@ -158,22 +159,25 @@ class Call:
         tensors = [t for t in trees.flatten(attributes)[0] if isinstance(t, Tensor)] if attributes else []
         self.ctx._constants += tuple(filter(self._is_fixed, tensors))
         kinds = [self._item(t) for t in saved]
-        self.items = tuple([(kind, at if kind == "x" else None) for kind, at in kinds])
-        self.saved_outputs = [at if kind == "y" else None for kind, at in kinds]
-        self.trusted = [k[0] != "own" or t is None or self._is_traced(t) for t, k in zip(saved, kinds, strict=True)]
-        self.kept_nodes = [None if t is None or k[0] == "y" else node_of(t) for t, k in zip(saved, kinds, strict=True)]
-        self.links = [(t, kind, at) for t in tensors for kind, at in [self._item(t)] if kind != "own"]
+        self.items = tuple([Result() if kind is Result else kind(at) for kind, at in kinds])
+        self.saved_outputs = [at if kind is Result else None for kind, at in kinds]
+        self.trusted = [k[0] is not Own or t is None or self._is_traced(t) for t, k in zip(saved, kinds, strict=True)]
+        self.kept_nodes = [
+            None if t is None or k[0] is Result else node_of(t) for t, k in zip(saved, kinds, strict=True)
+        ]
+        self.links = [(t, kind, at) for t in tensors for kind, at in [self._item(t)] if kind is not Own]
 
-    def _item(self, t: Tensor | None) -> tuple[str, int]:
+    def _item(self, t: Tensor | None) -> tuple[type[Item], Any]:
+        """What a tensor is in this call, and which of them."""
         if t is not None and self._is_fixed(t):
-            return "own", 0
+            return Own, None
         for k, x in enumerate(self.given):
             if t is x and not self._is_dirty(x):
-                return "x", k
+                return Input, k
         for k in reversed(range(len(self.outs))):  # of one that is returned twice, the last place counts
             if t is self.outs[k]:
-                return "y", k
-        return "own", 0
+                return Result, k
+        return Own, None
 
     def _attributes(self) -> dict[str, Any]:
         names = vars(self.ctx)
@@ -231,10 +235,10 @@ class Call:
     def save(self, y: Any, xs: Sequence[Any], keywords: dict[str, Any], meta: Any = meta_of) -> tuple[Any, ...]:
         """What save_for_backward was given, with the inputs and outputs as they are at a level."""
         values: list[Any] = []
-        for t, (kind, at), number in zip(self.ctx._saved, self.items, self.saved_outputs, strict=True):
-            if kind == "x":
-                values.append(xs[at])
-            elif kind == "y":  # of several outputs, only the one that is meant
+        for t, item, number in zip(self.ctx._saved, self.items, self.saved_outputs, strict=True):
+            if type(item) is Input:
+                values.append(xs[item.at])
+            elif type(item) is Result:  # of several outputs, only the one that is meant
                 values.append(self._by_spot([part if k == number else None for k, part in enumerate(y)]))
             else:
                 values.append(None if t is None else t.array)
@@ -323,7 +327,7 @@ class Call:
         ctx, reasons = self.ctx, list[str]()
         names, before = vars(ctx), {}
         given = self._saved_tensors(saved, xs is None, graph or self.moving)
-        if graph or self.moving or any(kind == "y" for _, kind, _ in self.links):
+        if graph or self.moving or any(kind is Result for _, kind, _ in self.links):
             before = self._attributes()
             seen = {k: functools.partial(self._watch, k, xs, reasons, graph) for k in before}
             names.update({k: trees.map(seen[k], v) for k, v in before.items()})
@@ -348,26 +352,26 @@ class Call:
     ) -> tuple[Tensor | None, ...]:
         """What was saved, with its history; strictly: what has none where it needs one refuses derivatives."""
         given: list[Tensor | None] = []
-        for (kind, _), at, trusted, node, value in zip(
+        for item, at, trusted, node, value in zip(
             self.items, self.saved_outputs, self.trusted, self.kept_nodes, saved, strict=True
         ):
             k = at or 0
-            value = value[self.spots[k]] if kind == "y" and value is not None else value
+            value = value[self.spots[k]] if type(item) is Result and value is not None else value
             if value is None or isinstance(value, Tensor):
                 given.append(value)
             elif strict and not trusted:
                 given.append(self._refused(value, "in save_for_backward"))
-            elif kind == "y":
+            elif type(item) is Result:
                 given.append(self._output(box(value), k) if history else box(value))
             else:
-                given.append(_revived(value, node if history or kind == "own" else None))
+                given.append(_revived(value, node if history or type(item) is Own else None))
         return tuple(given)
 
     def _watch(self, name: str, xs: Sequence[Tensor] | None, reasons: list[str], graph: bool, value: Any) -> Any:
         """An object on ctx as backward may use it."""
         for known, kind, k in self.links:
             if known is value:
-                if kind == "x":
+                if kind is Input:
                     return value if xs is None else xs[k]
                 return self._refused(value.array, f"as ctx.{name}") if self.moving else self._output(value, k)
         if not (graph or self.moving):

@@ -12,10 +12,10 @@ from lucidgrad.core.accumulation import accumulate
 from lucidgrad.core.dispatch import box, complexes, floats, node_of
 from lucidgrad.core.engine import Walk, tape_namespace, tied
 from lucidgrad.core.errors import GradArgError
+from lucidgrad.core.items import Meta, meta_of
 from lucidgrad.core.levels import Layer, Level, run
 from lucidgrad.core.modes import enable_grad, no_grad
 from lucidgrad.core.plan import Plan
-from lucidgrad.core.primitive import Meta, meta_of
 from lucidgrad.tensor import Tensor
 
 from .graph import GradientEdge

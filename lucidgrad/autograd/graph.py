@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from lucidgrad.core.dispatch import node_of
-from lucidgrad.core.primitive import Meta
+from lucidgrad.core.items import Meta
 from lucidgrad.core.tape import GraphNode as Node, Handle, edge_of, node_of_edge, touch
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor

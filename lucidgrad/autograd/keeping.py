@@ -8,20 +8,18 @@ from typing import Any
 from lucidgrad.core import device
 from lucidgrad.core.box import INFERENCE
 from lucidgrad.core.dispatch import box, node_of
+from lucidgrad.core.items import Inputs, meta_of
 from lucidgrad.core.modes import new_nodes, no_grad, plain_nodes, state
-from lucidgrad.core.primitive import meta_of
 from lucidgrad.core.tape import Extras, Leaf, version
 from lucidgrad.tensor import Tensor
-
-_ARRAYS = ("x", "y", "part", "xs", "own")  # the kinds of kept items that are arrays
 
 
 def change_kept(node: Any, change: Callable[[Any], Any]) -> None:
     """Replace every array that a node keeps."""
     if node.recipe.keeps_arrays:
         node.saved = tuple(
-            _changed(value, change) if kind in _ARRAYS else value
-            for (kind, _), value in zip(node.recipe.items, node.saved, strict=True)
+            _changed(value, change) if item.is_array else value
+            for item, value in zip(node.recipe.items, node.saved, strict=True)
         )
 
 
@@ -84,7 +82,7 @@ class KeptTensors:
     Leaves, and tensors that a module owns, stay themselves.
     """
 
-    recipe = SimpleNamespace(keeps_arrays=True, items=(("xs", None),), primitive=SimpleNamespace(name="checkpoint"))
+    recipe = SimpleNamespace(keeps_arrays=True, items=(Inputs(),), primitive=SimpleNamespace(name="checkpoint"))
 
     def __init__(self, tensors: Iterable[Any]) -> None:
         self.extras: Extras | None = None

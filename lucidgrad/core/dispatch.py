@@ -12,8 +12,9 @@ from typing import Any
 from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
+from .items import meta_of
 from .modes import inference_mode, set_casting, state, unusual
-from .primitive import ELEMENTWISE, Primitive, meta_of, registry
+from .primitive import ELEMENTWISE, Primitive, registry
 from .tape import Extras, Fork, Node, Output, clock, storage
 
 SCALARS = (bool, int, float, complex)

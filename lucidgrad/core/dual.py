@@ -16,10 +16,11 @@ from typing import Any
 from . import device, dispatch
 from .dispatch import box, complexes, floats, raw
 from .engine import Walk, fit, tape_namespace
+from .items import meta_of
 from .levels import Layer, LayerBackend, Level, check_alive, filled, is_outside, namespace, newer, run, structural
 from .modes import inference_mode, state
 from .plan import Plan
-from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, meta_of, primitive
+from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, primitive
 from .tape import Leaf
 
 

@@ -14,6 +14,7 @@ from . import device
 from .accumulation import accumulate
 from .box import Box
 from .dispatch import bound, box, complexes, extras_of, node_of, place_of, raw
+from .items import Item
 from .levels import is_outside
 from .modes import Recording, recording, state, walking
 from .plan import Plan, extras_of_node, raise_freed, reach
@@ -557,21 +558,9 @@ def _reviver(recipe: Any) -> Callable[..., Any]:
 
 
 @functools.cache
-def _written_reviver(items: tuple[tuple[str, Any], ...], only: int | None) -> Callable[..., Any]:
-    lines, words = [], []
-    for k, (kind, at) in enumerate(items):
-        words.append(f"v{k}, ")
-        lines.append(f"v{k} = saved[{k}]")
-        if kind == "x":
-            origin = f"node.origin[{at}]" if only is None else "node.origin" if at == only else "None"
-            lines += [f"if type(v{k}) in arrays:", *(f"    {line}" for line in _boxed(f"v{k}", origin))]
-        elif kind == "y":
-            lines += ["if type(node) is Fork:", f"    v{k} = outputs(node, v{k})"]
-            lines += ["else:", *(f"    {line}" for line in _boxed(f"v{k}", "node"))]
-        elif kind == "part":
-            lines.append(f"v{k} = box(v{k}, end(node, {at}))")
-        elif kind == "xs":
-            lines.append(f"v{k} = tuple(map(box, v{k}, node.inputs))")
+def _written_reviver(items: tuple[Item, ...], only: int | None) -> Callable[..., Any]:
+    lines = [line for k, item in enumerate(items) for line in (f"v{k} = saved[{k}]", *item.revive(f"v{k}", only))]
+    words = [f"v{k}, " for k in range(len(items))]
     body = "".join(f"    {line}\n" for line in [*lines, f"return ({''.join(words)})"])
     scope: dict[str, Any] = {
         "arrays": device.by_array,
@@ -583,11 +572,6 @@ def _written_reviver(items: tuple[tuple[str, Any], ...], only: int | None) -> Ca
     scope.update(bound)
     exec(f"def revive(node, saved):\n{body}", scope)
     return scope["revive"]
-
-
-def _boxed(value: str, node: str) -> list[str]:
-    """`dispatch.box` written out; walks are never in inference mode."""
-    return ["t = Tensor()", f"t.array = {value}", f"t._node = {node}", "t._alias = None", f"{value} = t"]
 
 
 def _outputs(fork: Fork, values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -13,9 +13,10 @@ from . import device, dtype as dtypes
 from .batching import through_program
 from .box import INFERENCE, Alias, Box
 from .dispatch import complexes, compute, copies, history, meet, move_retain, node_of, record, unified, unwrap
+from .items import Input, Meta
 from .levels import shell
 from .modes import state, unusual
-from .primitive import LINEAR, Meta, Primitive, primitive
+from .primitive import LINEAR, Primitive, primitive
 from .tape import GraphNode, Leaf, storage, touch
 
 
@@ -31,9 +32,13 @@ def back(xp: Any, g: Any, steps: Sequence[Any]) -> Any:
     """The adjoint of `forth`, from the steps' own rules: they are linear and keep nothing but shapes."""
     for step, keywords, meta in reversed(steps):
         recipe = step.recipe((0,))
-        saved = tuple(meta if kind == "meta" else keywords[at] for kind, at in recipe.items)
+        saved = recipe.save(None, (meta,), keywords, _itself)
         g = recipe.only(xp, g, saved)
     return g
+
+
+def _itself(meta: Any) -> Any:
+    return meta
 
 
 def _region(xp: Any, like: Any, steps: Sequence[Any]) -> Any:
@@ -145,8 +150,9 @@ def _recorded_update(step: Primitive, x: Any, others: Sequence[Any], keywords: d
     arrays, nodes = unified(step, [array for array, _ in pairs]), [node for _, node in pairs]
     wanted = tuple(i for i in step.differentiable if i < len(nodes) and nodes[i] is not None)
     kept, before = list(map(shell, arrays)), shell(_base(x).array)
-    for kind, i in step.recipe(wanted).items if wanted else ():
-        if kind == "x" and type(arrays[i]) is type(x.array) and storage(arrays[i]) is storage(x.array):
+    for item in step.recipe(wanted).items if wanted else ():
+        i = item.at
+        if type(item) is Input and type(arrays[i]) is type(x.array) and storage(arrays[i]) is storage(x.array):
             kept[i] = device.by_array[type(x.array)].copy(arrays[i])  # the rule wants the value from before
     y = compute(step, arrays, keywords)
     with _Undo(x) if state.keeping is not None else nullcontext():

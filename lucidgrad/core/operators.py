@@ -28,8 +28,9 @@ from .dispatch import (
     track_view,
     unified,
 )
+from .items import Words, meta_of
 from .modes import new, precision, recording, told, unusual
-from .primitive import ELEMENTWISE, REQUIRED, ROUNDED, Primitive, meta_of
+from .primitive import ELEMENTWISE, REQUIRED, ROUNDED, Primitive
 from .tape import Node, clock
 
 
@@ -331,7 +332,7 @@ class _Template:
         """The branches over which inputs want gradients; each keeps just what its rules need."""
         if not rest:
             recipe = self.p.recipe(chosen)
-            words = "".join(self._word(kind, at) + ", " for kind, at in recipe.items)
+            words = "".join(item.source(_WORDS) + ", " for item in recipe.items)
             nodes = "".join(f"_n{i}, " if i in chosen else "None, " for i in range(len(self.xs)))
             origin = f"({nodes})" if recipe.only is None else f"_n{recipe.index}"
             plain = _recipe_name(chosen)
@@ -346,9 +347,6 @@ class _Template:
             "else:",
         ]
         return lines + ["    " + line for line in self._save(later, chosen)]
-
-    def _word(self, kind: str, at: Any) -> str:
-        return {"y": "_y", "x": f"_a{at}", "meta": f"_meta_of(_a{at})", "kw": str(at)}[kind]
 
 
 def _first_call(*args: Any, **keywords: Any) -> Any:
@@ -385,6 +383,8 @@ def _subsets(items: list[int]) -> list[list[int]]:
         found += [[*part, item] for part in found]
     return found
 
+
+_WORDS = Words(output="_y", input="_a{}", keyword="{}", meta="_meta_of")
 
 #: Operands that broadcast may be smaller than the result, which is what the rules meet.
 _BIG_RESULT = "_big = _found.limit is not None and _y.size > _found.limit"

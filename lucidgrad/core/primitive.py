@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from . import device
+from .items import Input, InputMeta, InputMetas, Inputs, Item, Keyword, Meta, Part, Result, Words, meta_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,43 +40,7 @@ ROUNDED = frozenset(
 )
 
 
-class Meta(NamedTuple):
-    """What a rule may know of an input that it does not keep."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-    device: Any
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
-
-
-_tuple_new = tuple.__new__  # a NamedTuple's own constructor takes three times as long
-
-
-def meta_of(array: Any) -> Meta:
-    """Shape, dtype and device of a raw array."""
-    return _tuple_new(Meta, (array.shape, array.dtype, device.by_array[type(array)].device_of(array)))
-
-
-#: How what a rule asks for is got from a call.
-_SAVED = {
-    "y": "y",
-    "part": "y[{}]",
-    "x": "xs[{}]",
-    "meta": "meta(xs[{}])",
-    "kw": "keywords[{!r}]",
-    "xs": "tuple(xs)",
-    "metas": "tuple(map(meta, xs))",
-}
+_IN_CALL = Words()
 
 
 class joint:
@@ -110,10 +75,10 @@ class Recipe:
         self.primitive, self.plain = primitive, not large and not primitive.joint
         rules = [primitive.joint] if primitive.joint else [primitive.rules[i] for i in wanted]
         self.items = tuple(dict.fromkeys(item for rule in rules for item in primitive.needs(rule)))
-        self.keeps_arrays = any(kind in ("y", "part", "x", "xs") for kind, _ in self.items)
+        self.keeps_arrays = any(item.is_array for item in self.items)
         self.pulls = () if primitive.joint else tuple((i, self._pull(primitive.rules[i])) for i in wanted)
         self.joint = self._pull(primitive.joint) if primitive.joint else None
-        words = "".join(_SAVED[kind].format(at) + ", " for kind, at in self.items)
+        words = "".join(item.source(_IN_CALL) + ", " for item in self.items)
         #: ``(y, xs, keywords, meta) -> saved``: what the node keeps (the compiled operators write it out).
         self.save = _compiled(f"lambda default: lambda y, xs, keywords, meta=default: ({words})")(meta_of)
         self.index, self.only, self.revive, self.step = 0, None, None, None
@@ -127,19 +92,13 @@ class Recipe:
 
     def arguments(self, rule: Callable[..., Any]) -> str:
         """What a rule is called with, as source text: xp, g, and what it keeps out of the saved tuple s."""
-        words = ["xp", "g"]
-        for item in self.primitive.needs(rule):
-            place = f"s[{self.items.index(item)}]"
-            words.append(f"{item[1]}={place}" if item[0] == "kw" else place)
-        return ", ".join(words)
+        kept = [item.argument(f"s[{self.items.index(item)}]") for item in self.primitive.needs(rule)]
+        return ", ".join(["xp", "g", *kept])
 
     def push(self, i: int, meta: Callable[[Any], Meta]) -> Callable[..., Any]:
         """``(xp, t, y, xs, keywords) -> part of the tangent``: the rule of input i, where it is its own transpose."""
         rule = self.primitive.joint or self.primitive.rules[i]
-        words = [_SAVED[kind].format(at) for kind, at in self.primitive.needs(rule)]
-        named = [
-            f"{at}={word}" if kind == "kw" else word for (kind, at), word in zip(self.primitive.needs(rule), words)
-        ]
+        named = [item.argument(item.source(_IN_CALL)) for item in self.primitive.needs(rule)]
         part = f"[{i}]" if self.joint else ""
         made = f"lambda xp, t, y, xs, keywords: rule({', '.join(['xp', 't', *named])}){part}"
         return _compiled(f"lambda rule, meta: {made}")(rule, meta)
@@ -269,7 +228,7 @@ class Primitive:
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
 
-    def _read(self, rule: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
+    def _read(self, rule: Callable[..., Any]) -> tuple[Item, ...]:
         """A rule's parameter names are its save-list."""
         code = rule.__code__
         names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
@@ -277,24 +236,24 @@ class Primitive:
             raise TypeError(f"primitive {self.name}: a rule's first parameters are xp, g; here {names}")
         return tuple(self._item(name) for name in names[2:])
 
-    def _item(self, name: str) -> tuple[str, Any]:
+    def _item(self, name: str) -> Item:
         plain = name.removesuffix("_meta")
         if name == "y":
-            return "y", None
+            return Result()
         if self.outputs and name[:1] == "y" and name[1:].isdecimal():
-            return "part", int(name[1:])
+            return Part(int(name[1:]))
         if name in self.keywords:
-            return "kw", name
+            return Keyword(name)
         if self.variadic and plain in self.arrays:
-            return ("xs" if plain == name else "metas"), None
+            return Inputs() if plain == name else InputMetas()
         if plain in self.arrays:
-            return ("x" if plain == name else "meta"), self.arrays.index(plain)
+            return (Input if plain == name else InputMeta)(self.arrays.index(plain))
         raise TypeError(
             f"primitive {self.name}: a rule asks for {name!r}; it can have y (of several y0, y1, ...), "
             f"{', '.join(self.arrays)}, the same with _meta, and the keywords {tuple(self.keywords)}"
         )
 
-    def needs(self, rule: Any) -> tuple[tuple[str, Any], ...]:
+    def needs(self, rule: Any) -> tuple[Item, ...]:
         """What one rule keeps."""
         return self._needs[rule]
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import device
-from .primitive import Meta, Recipe, meta_of
+from .items import Meta, meta_of
+from .primitive import Recipe
 
 #: Counts nodes and in-place writes: what came later has a greater number.
 clock = itertools.count(1)
@@ -68,18 +69,13 @@ def version(array: Any) -> int:
 def check_saved(node: "Node") -> None:
     """Raise if a value that the node keeps was written in place since."""
     primitive = node.recipe.primitive
-    for (kind, at), value in zip(node.recipe.items, node.saved, strict=True):
+    for item, value in zip(node.recipe.items, node.saved, strict=True):
         for array in value if type(value) is tuple else (value,):
             if type(array) not in device.by_array:
                 continue
             mark = written.get(id(storage(array)))
             if mark is not None and mark.when > node.when:
-                what = {
-                    "y": "its output",
-                    "part": f"its output {at}",
-                    "kw": f"its {at}",
-                    "own": "a value it saved",
-                }.get(kind) or f"its input {primitive.arrays[at or 0]}"
+                what = item.describe(primitive.arrays)
                 raise RuntimeError(
                     f"backward through {primitive.name}: a value it keeps ({what}, shape {tuple(array.shape)}, "
                     f"dtype {array.dtype}) was modified by an in-place operation (now at version {mark.count}); "
@@ -221,10 +217,8 @@ class Node(GraphNode):
     def _input_meta(self, i: int) -> Meta | None:
         """What can be told of an input from what is kept of it, or of the output of an elementwise operation."""
         for item, value in zip(self.recipe.items, self.saved, strict=False):
-            if item == ("meta", i):
-                return value
-            if item == ("x", i) and type(value) in device.by_array:
-                return meta_of(value)
+            if self.saved is not FREED and (found := item.meta(i, value)) is not None:
+                return found
         own = self.extras.meta if self.extras is not None else None
         if own is None or not self.recipe.primitive.kind.broadcasts:
             return None

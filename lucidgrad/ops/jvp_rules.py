@@ -12,8 +12,9 @@ from typing import Any
 
 from lucidgrad.core import device
 from lucidgrad.core.engine import tape_namespace
+from lucidgrad.core.items import Meta, meta_of
 from lucidgrad.core.levels import Level, namespace
-from lucidgrad.core.primitive import Meta, meta_of, registry
+from lucidgrad.core.primitive import registry
 
 from .numbers import is_complex
 

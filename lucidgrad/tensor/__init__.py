@@ -13,9 +13,10 @@ from lucidgrad.core.dtype import known as known_dtypes
 from lucidgrad.core.dual import without_tangents
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.inplace import assign
+from lucidgrad.core.items import meta_of
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import leave, state, unusual
-from lucidgrad.core.primitive import Primitive, meta_of
+from lucidgrad.core.primitive import Primitive
 from lucidgrad.core.tape import GraphNode, Handle, Leaf, edge_of, version
 from lucidgrad.extents import Size
 from lucidgrad.ops.elementwise.copies import transfer

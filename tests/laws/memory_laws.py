@@ -8,6 +8,7 @@ import numpy as np
 
 import lucidgrad as lg
 from lucidgrad.core import device
+from lucidgrad.core.items import Input, Inputs, Keyword, Part, Result
 
 from .law import call, close, differentiable, each, forward, gradients, law, live, seeds_for, tensors, wanted
 
@@ -104,13 +105,13 @@ def _check_saved(primitive, sample):
     node = live(outputs)[0].grad_fn
     items = node.recipe.items
     assert len(node.saved) == len(items)
-    for (kind, at), value in zip(items, node.saved, strict=True):
-        if kind == "x" and isinstance(args[at], lg.Tensor):
-            assert value is args[at].array
-        assert "meta" not in kind or not isinstance(value, np.ndarray), f"the meta of {at} is an array"
-    allowed = {at for kind, at in items if kind == "x"} | (set(range(len(args))) if ("xs", None) in items else set())
+    for item, value in zip(items, node.saved, strict=True):
+        if type(item) is Input and isinstance(args[item.at], lg.Tensor):
+            assert value is args[item.at].array
+        assert item.is_array or type(item) is Keyword or not isinstance(value, np.ndarray), f"{item} is an array"
+    allowed = {i.at for i in items if type(i) is Input} | (set(range(len(args))) if Inputs() in items else set())
     memory = {id(_storage(args[i].array)) for i in allowed if isinstance(args[i], lg.Tensor)}
-    parts = range(len(outputs)) if ("y", None) in items else [at for kind, at in items if kind == "part"]
+    parts = range(len(outputs)) if Result() in items else [item.at for item in items if type(item) is Part]
     memory |= {id(_storage(outputs[k].array)) for k in parts}
     watched = {f"input {i}": a.array for i, a in enumerate(args) if isinstance(a, lg.Tensor)}
     watched |= {f"output {k}": y.array for k, y in enumerate(outputs)}

@@ -11,6 +11,7 @@ from finite import check_orders, close, grad, leaves, numbers, strict
 import lucidgrad as lg
 from lucidgrad.core import device
 from lucidgrad.core.batching import Batched, run
+from lucidgrad.core.items import Input, InputMeta
 from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
 from lucidgrad.ops.linalg import products
@@ -88,8 +89,8 @@ def test_matmul_batched_cotangents(first, second):
 def test_matmul_keeps_the_other_factor_only():
     primitive = registry["matmul"]
     left, right = (primitive.needs(rule) for rule in primitive.rules)
-    assert left == (("x", 1),)
-    assert right == (("x", 0), ("meta", 1))
+    assert left == (Input(1),)
+    assert right == (Input(0), InputMeta(1))
 
 
 def test_gradient_of_a_shared_matrix_makes_no_product_per_example():

@@ -8,9 +8,9 @@ from lucidgrad.core.box import INFERENCE
 from lucidgrad.core.dispatch import floats, node_of
 from lucidgrad.core.engine import Walk
 from lucidgrad.core.errors import GradArgError
+from lucidgrad.core.items import meta_of
 from lucidgrad.core.modes import plain_nodes, state
 from lucidgrad.core.plan import Plan
-from lucidgrad.core.primitive import meta_of
 from lucidgrad.core.tape import FREED, Leaf, storage
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lucidgrad.core import device
+from lucidgrad.core.items import Input, Inputs, Item, Own, Result
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.primitive import registry
 from lucidgrad.core.tape import Leaf
@@ -98,13 +99,13 @@ _WORDS = {
 Found = tuple[str, str, str, Any, str | None, dict[str, Any]]  # status, cause, message, where, op, counts
 
 
-def _kept(node: Any) -> list[tuple[str, Any, Any]]:
+def _kept(node: Any) -> list[tuple[type[Item], Any, Any]]:
     """What a node keeps: (kind, which input or keyword, value)."""
     saved = node.saved
     if node.extras is not None and node.extras.unpack is not None:
         saved = node.extras.unpack(saved)
     items = getattr(node.recipe, "items", ())
-    return [(kind, at, value) for (kind, at), value in zip(items, saved, strict=False)]
+    return [(type(item), item.at, value) for item, value in zip(items, saved, strict=False)]
 
 
 def host(value: Any) -> Any:
@@ -159,7 +160,7 @@ def _zero_cause(visit: Any, i: int, visits: list[Any]) -> tuple[str, Any]:
         parts = {at: host(value) for kind, at, value in _kept(node)}
         cause = "ignored" if _all(parts[1] == parts["ignore_index"]) else cause
     if visit.op == "pow":
-        exponents = [host(value) for kind, at, value in _kept(node) if kind == "x" and at == 1]
+        exponents = [host(value) for kind, at, value in _kept(node) if kind is Input and at == 1]
         cause = "flat" if exponents and exponents[0] is not None and _any(exponents[0] == 0) else "stationary"
     if visit.op == "astype":
         cause = "underflow"
@@ -176,7 +177,7 @@ def _zero_cause(visit: Any, i: int, visits: list[Any]) -> tuple[str, Any]:
 
 def _product_cause(visit: Any, i: int) -> str:
     """Why a product gives zeros: a factor is zero, or the terms of a sum cancel, or they are too small."""
-    kept = [(at, host(value)) for kind, at, value in _kept(visit.node) if kind == "x"]
+    kept = [(at, host(value)) for kind, at, value in _kept(visit.node) if kind is Input]
     known = [(at, other) for at, other in kept if at != i and other is not None and getattr(other, "size", 1)]
     if not known:
         return "times_zero"
@@ -189,7 +190,7 @@ def _product_cause(visit: Any, i: int) -> str:
 
 def _is_saturated(node: Any, op: str) -> bool:
     """Whether all shares of a softmax are zero or one."""
-    shares = [host(value) for kind, _, value in _kept(node) if kind == "y"]
+    shares = [host(value) for kind, _, value in _kept(node) if kind is Result]
     low = 0 if op == "softmax" else -float("inf")
     high = 1 if op == "softmax" else 0
     return not shares or _all((shares[0] == low) | (shares[0] == high) | (abs(shares[0] - low) < 1e-30))
@@ -237,12 +238,12 @@ def not_finite(result: Any, visits: list[Any]) -> Found:
 
 def _bad_cause(visit: Any, visits: list[Any]) -> tuple[str, str, Any, str]:
     node, op = visit.node, visit.op
-    kept = [(at, host(value)) for kind, at, value in _kept(node) if kind == "x"]
+    kept = [(at, host(value)) for kind, at, value in _kept(node) if kind is Input]
     clean = not any(_bad(values) for _, values in kept)
     if op in _DIVIDES and clean and (op != "divide" or _has(kept, 1, 0)):
         return "division_by_zero", "it divides by zero", None, op
     if op in _SLOPES and clean:
-        results = [(0, host(value)) for kind, _, value in _kept(node) if kind == "y"]
+        results = [(0, host(value)) for kind, _, value in _kept(node) if kind is Result]
         if (op == "pow" and _has(kept, 0, 0)) or (op not in ("pow", "divide") and _has(kept + results, None, 0, 1, -1)):
             return "infinite_slope", "its slope is infinite there", None, op
     for old in sorted((s.node for s in visits), key=lambda n: n.when):  # oldest first: as the forward ran
@@ -290,11 +291,11 @@ def _bad_kept(node: Any) -> tuple[str, str, Any, str] | None:
 def _values(node: Any) -> Iterator[tuple[Any, Any]]:
     inputs = node.inputs
     for kind, at, value in _kept(node):
-        if kind == "x":
+        if kind is Input:
             yield host(value), inputs[at]
-        elif kind == "xs":
+        elif kind is Inputs:
             yield from ((host(part), parent) for part, parent in zip(value, inputs, strict=True))
-        elif kind in ("y", "own"):
+        elif kind in (Result, Own):
             for part in value if type(value) is tuple else (value,):
                 yield host(part), node
 
