@@ -428,7 +428,7 @@ def count_nonzero(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = Fals
     return xp.count_nonzero(x, axis=axis, keepdims=keepdims)
 
 
-# -- what pulls back through the reductions above: `h` is the cotangent that is pulled back -----------
+# -- what pulls back through the reductions above: `h` is the cotangent that is pulled back ------
 def _logsumexp_pull_h(xp: Any, g: Any, s: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
     part = xp.logsumexp_pull(xp.ones_like(s), s, x, axis=axis, keepdims=keepdims)
     return xp.sum(g * part, axis=axis, keepdims=keepdims)

@@ -11,9 +11,7 @@ from .linalg import TABLE as LINALG
 from .recurrence import TABLE as RECURRENCE
 from .reduction import TABLE as REDUCTION
 from .rows import TABLE as ROWS
-from .sets import TABLE as SETS
 from .shape import TABLE as SHAPE
-from .special import TABLE as SPECIAL
 from .steps import TABLE as STEPS
 from .windows import TABLE as WINDOWS
 
@@ -21,8 +19,7 @@ __all__ = ["COMPLEX", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **(ATTENTION | ELEMENTWISE | FFT | LINALG | RECURRENCE | REDUCTION | ROWS | SETS | SHAPE),
-    **(SPECIAL | STEPS | WINDOWS),
+    **(ATTENTION | ELEMENTWISE | FFT | LINALG | RECURRENCE | REDUCTION | ROWS | SHAPE | STEPS | WINDOWS),
 }
 
 #: Those that add up in loops of NumPy's, or by a library that has no float16; others see to it themselves.

@@ -236,6 +236,47 @@ def _angle(x: Any, /) -> Any:
     return np.angle(x if x.dtype.kind in "fc" else x.astype(dtypes.get_default_dtype()))
 
 
+# -- special functions: their programs, block by block, so that temporaries stay in the cache --------
+# SciPy's are not used even where SciPy is there: results would depend on what else was imported.
+#: Primitives of one array whose program has many passes.
+ONE = (
+    *("bessel_quotient", "entr", "erfcinv", "erfcx", "exprel", "gamma", "gammaln", "i0", "i0e", "i1", "i1e"),
+    *("log_ndtr", "log_odds", "ndtr", "ndtri", "psi", "psi_derivative", "riemann_zeta"),
+)
+#: Primitives of several.
+SEVERAL = (
+    *("beta", "beta_density", "betaln", "gamma_density", "hurwitz_zeta", "kl_div", "lower_beta", "lower_gamma"),
+    *("rel_entr", "upper_gamma"),
+)
+
+
+def blocks_of(name: str) -> Callable[..., Any]:
+    """The program of a primitive of several arrays, block by block."""
+
+    def program(*xs: Any) -> Any:
+        return registry[name].program(device.by_array[np.ndarray].xp, *xs)
+
+    def kernel(*xs: Any) -> Any:
+        arrays = [x for x in xs if isinstance(x, (np.ndarray, np.generic))]
+        dtype = np.result_type(*arrays)
+        if dtype.kind != "f":
+            dtype = np.dtype(dtypes.get_default_dtype())
+        wide = np.dtype(np.float32) if dtype == np.float16 else dtype  # coefficients would overflow
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        full = [np.broadcast_to(np.asarray(x, wide), shape) for x in xs]
+        y = np.empty(shape, dtype)
+        if y.size <= BLOCK:
+            y[...] = program(*full)
+            return y
+        target, sources = y.reshape(-1), [x.reshape(-1) for x in full]
+        for i in range(0, y.size, BLOCK):
+            target[i : i + BLOCK] = program(*(x[i : i + BLOCK] for x in sources))
+        return y
+
+    return kernel
+
+
+# -- the table -----------------------------------------------------------------------------------
 #: For complex numbers, where NumPy's function misses a special case of the standard.
 COMPLEX: dict[str, Callable[..., Any]] = {"expm1": complex_expm1, "tanh": complex_tanh}
 
@@ -261,5 +302,6 @@ TABLE: dict[str, Callable[..., Any]] = {
     "sinc": np.sinc,
     "unscale": unscale,
     "where": where,
-    **{name: in_blocks(program_of(name)) for name in PROGRAMS},
+    **{name: in_blocks(program_of(name)) for name in (*PROGRAMS, *ONE)},
+    **{name: blocks_of(name) for name in SEVERAL},
 }

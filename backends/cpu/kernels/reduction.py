@@ -1,4 +1,4 @@
-"""Reductions and scans in NumPy: ufunc methods, which are faster than the functions around them."""
+"""Reductions, scans, order and sets in NumPy: ufunc methods, which are faster than the functions around them."""
 
 import math
 from collections.abc import Callable
@@ -158,9 +158,29 @@ def argtopk(x: Any, *, k: int, axis: int = -1, largest: bool = True) -> Any:
     return np.moveaxis(i, -1, axis)
 
 
+# -- sets ----------------------------------------------------------------------------------------
+def unique_places(x: Any) -> Any:
+    _, i, inverse, counts = np.unique(
+        x.reshape(-1), return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    return i, inverse.reshape(x.shape), counts
+
+
+def isin(x1: Any, x2: Any, invert: bool = False) -> Any:
+    return np.isin(x1, x2, invert=invert)
+
+
+def searchsorted(x1: Any, x2: Any, side: str = "left") -> Any:
+    if type(x2) is np.ndarray and x1.dtype != x2.dtype:
+        common = np.result_type(x1, x2)
+        x1, x2 = x1.astype(common, copy=False), x2.astype(common, copy=False)
+    return x1.searchsorted(x2, side=side)
+
+
 _FUNCTIONS = (
     *(sum, prod, max, min, mean, var, std, logsumexp, count_nonzero),
     *(cumulative_sum, cumulative_prod, logcumsumexp, cumulative_argmax, cumulative_argmin, argsort, argtopk),
+    *(isin, searchsorted, unique_places),
 )
 
 TABLE: dict[str, Callable[..., Any]] = {function.__name__: function for function in _FUNCTIONS}

@@ -138,9 +138,7 @@ def reciprocal(xp: Any, x: Any, /) -> Any:
     return xp.reciprocal(x)
 
 
-# -- quotients and remainders ---------------------------------------------------------------------
-
-
+# -- quotients and remainders --------------------------------------------------------------------
 def _remainder_by_divisor(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
     below = xp.isinf(x2) & ((x1 < 0) != (x2 < 0)) & (x1 != 0)  # there the standard's quotient is -0, not -1
     return -xp.scale(g, xp.where(below, -1, xp.floor_divide(x1, x2)))
@@ -201,9 +199,7 @@ def fmod(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.where(x1 < 0, -rest, rest)
 
 
-# -- in rules -------------------------------------------------------------------------------------
-
-
+# -- in rules ------------------------------------------------------------------------------------
 @primitive(ELEMENTWISE, vjp=(lambda xp, g, x2: xp.scale(g, x2), lambda xp, g, x1: xp.scale(x1, g)))
 def scale(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Product in rules: zero where ``x1`` is zero, even if ``x2`` is infinite or NaN there."""
@@ -222,9 +218,7 @@ def unscale(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.where(x1 == 0, x1, x1 / x2)
 
 
-# -- of several arrays ----------------------------------------------------------------------------
-
-
+# -- of several arrays ---------------------------------------------------------------------------
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """Linear interpolation: ``start`` for weight 0, exactly ``end`` for weight 1.
 

@@ -7,9 +7,8 @@ from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.ops import reduction
 from lucidgrad.ops.numbers import inexact
 
-# -- order ----------------------------------------------------------------------------------------
 
-
+# -- order ---------------------------------------------------------------------------------------
 @primitive(ELEMENTWISE)
 def equal(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Whether ``x1 == x2``.
@@ -92,9 +91,7 @@ def greater_equal(xp: Any, x1: Any, x2: Any, /) -> Any:
 eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal
 
 
-# -- predicates -----------------------------------------------------------------------------------
-
-
+# -- predicates ----------------------------------------------------------------------------------
 @primitive(ELEMENTWISE)
 def isfinite(xp: Any, x: Any, /) -> Any:
     """Whether a number is neither infinite nor NaN.
@@ -147,9 +144,7 @@ def signbit(xp: Any, x: Any, /) -> Any:
     return xp.signbit(x)
 
 
-# -- logic ----------------------------------------------------------------------------------------
-
-
+# -- logic ---------------------------------------------------------------------------------------
 @primitive(ELEMENTWISE)
 def logical_and(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Whether both are true.
@@ -202,9 +197,7 @@ def logical_not(xp: Any, x: Any, /) -> Any:
     return xp.logical_not(x)
 
 
-# -- bits -----------------------------------------------------------------------------------------
-
-
+# -- bits ----------------------------------------------------------------------------------------
 @primitive(ELEMENTWISE)
 def bitwise_and(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Bits set in both.
@@ -283,9 +276,7 @@ def bitwise_invert(xp: Any, x: Any, /) -> Any:
     return xp.bitwise_invert(x)
 
 
-# -- equality -------------------------------------------------------------------------------------
-
-
+# -- equality ------------------------------------------------------------------------------------
 def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``, elementwise; infinities are close to themselves.
 

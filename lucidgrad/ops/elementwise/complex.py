@@ -11,9 +11,8 @@ from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, primitive
 
 from .copies import itself
 
-# -- parts ----------------------------------------------------------------------------------------
 
-
+# -- parts ---------------------------------------------------------------------------------------
 @primitive(LINEAR, vjp=lambda xp, g: g, batch=itself, view=True, dtype="real")
 def real(xp: Any, x: Any, /) -> Any:
     """Real part.
@@ -91,9 +90,7 @@ def angle(xp: Any, x: Any, /) -> Any:
     return xp.atan2(xp.zeros_like(x), x)
 
 
-# -- modulus and sign -----------------------------------------------------------------------------
-
-
+# -- modulus and sign ----------------------------------------------------------------------------
 def _abs_vjp(xp: Any, g: Any, x: Any) -> Any:
     return g * (xp.conj(xp.sign(x)) if x.dtype in complexes else xp.sign(x))
 

@@ -66,9 +66,7 @@ def _same_memory(y: Any, x: Any) -> bool:
     return storage(y) is storage(x)
 
 
-# -- casting --------------------------------------------------------------------------------------
-
-
+# -- casting -------------------------------------------------------------------------------------
 @primitive(LINEAR, batch=itself, view=True)
 def cast_discrete(xp: Any, x: Any, /, dtype: Any, *, copy: bool = True) -> Any:
     """Integers or booleans of an array: a result that never wants a gradient."""
@@ -106,9 +104,7 @@ def astype(xp: Any, x: Any, /, dtype: Any, *, copy: bool = True) -> Any:
     return xp.astype(x, dtype=dtype, copy=copy)
 
 
-# -- arrays of one value, in rules ----------------------------------------------------------------
-
-
+# -- arrays of one value, in rules ---------------------------------------------------------------
 @primitive(ELEMENTWISE)
 def zeros_like(xp: Any, x: Any, /) -> Any:
     """Zeros of an array's shape and dtype, in rules."""

@@ -1,6 +1,5 @@
 """Exponentials, logarithms, powers and roots."""
 
-import cmath
 import math
 from typing import Any
 
@@ -16,9 +15,7 @@ _LN2, _LN10 = math.log(2.0), math.log(10.0)
 _LOG2E = 1.4426950408889634
 
 
-# -- exponentials and logarithms ------------------------------------------------------------------
-
-
+# -- exponentials and logarithms -----------------------------------------------------------------
 @primitive(ELEMENTWISE, vjp=lambda xp, g, y: g * y, dtype="float", precision="full")
 def exp(xp: Any, x: Any, /) -> Any:
     """Exponential function.
@@ -207,9 +204,7 @@ def xlogy(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.where(zero, 0, x1 * xp.log(xp.where(zero, 1, x2)))
 
 
-# -- powers and roots -----------------------------------------------------------------------------
-
-
+# -- powers and roots ----------------------------------------------------------------------------
 def _pow_base(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
     if isinstance(x2, (int, float, complex)):  # constant exponents: cheap, and right at zero
         if x2 == 2:
@@ -232,6 +227,8 @@ def _pow_exponent(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
     if x1 == 0:
         return xp.where((x2 if real else xp.real(x2)) >= 0, 0, xp.scale(g, y) * -math.inf)
     if isinstance(x1, complex) or not real:
+        import cmath  # which few programs need
+
         return g * (y * cmath.log(x1))
     return g * (y * (math.log(x1) if x1 > 0 else math.nan))
 

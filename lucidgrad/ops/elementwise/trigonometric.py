@@ -7,9 +7,8 @@ from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.ops.special.polynomials import polynomial, rest_of_one
 
-# -- circular -------------------------------------------------------------------------------------
 
-
+# -- circular ------------------------------------------------------------------------------------
 @primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.cos(x), dtype="float")
 def sin(xp: Any, x: Any, /) -> Any:
     """Sine.
@@ -156,9 +155,7 @@ def sinc(xp: Any, x: Any, /) -> Any:
     return xp.where(x == 0, 1, xp.sin(t) / t)
 
 
-# -- hyperbolic -----------------------------------------------------------------------------------
-
-
+# -- hyperbolic ----------------------------------------------------------------------------------
 @primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.cosh(x), dtype="float", precision="full")
 def sinh(xp: Any, x: Any, /) -> Any:
     """Hyperbolic sine.
@@ -204,7 +201,7 @@ def tanh(xp: Any, x: Any, /) -> Any:
     return xp.tanh(x)
 
 
-# Second derivatives go through these as one node each, and keep no more than what they are given; s is the value.
+# The second derivative goes through this as one node, which keeps no more than it is given; s is the value.
 @primitive(ELEMENTWISE, vjp=(lambda xp, g, s: xp.tanh_pull(g, s), lambda xp, g, h, s: g * h * s * -2))
 def tanh_pull(xp: Any, h: Any, s: Any, /) -> Any:
     """The rule of `tanh`: what a cotangent h of its value becomes."""
