@@ -8,9 +8,9 @@ and `cache` keeps what was made. CUDA puts kernels into a frame of its own, `loo
 """
 
 from .cache import KernelCache, report
-from .calls import Frame, forward, pull
+from .calls import Frame, Run, forward, pull
 from .expression import NeedsValue, Untraceable
-from .kernels import Kernel, Pulled, forward_kernel, pull_kernel
+from .kernels import Kernel, Pulled, forward_kernel, picker, pull_kernel
 from .keys import Value, any_integer, identity, told
 from .languages import CUDA, PLAIN_C, identifier
 from .loops import loop_source
@@ -25,6 +25,7 @@ __all__ = [
     "KernelCache",
     "NeedsValue",
     "Pulled",
+    "Run",
     "Trace",
     "Untraceable",
     "Value",
@@ -36,6 +37,7 @@ __all__ = [
     "identity",
     "is_elementwise",
     "loop_source",
+    "picker",
     "pull",
     "pull_kernel",
     "report",

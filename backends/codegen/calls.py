@@ -5,7 +5,7 @@ of a kernel, unless a program looks at their values. What a device adds is a `Fr
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.items import InputMeta, Keyword
@@ -21,16 +21,14 @@ from .tracing import is_elementwise
 __all__ = ["Frame", "Run", "forward", "pull"]
 
 
-class Run(Protocol):
-    """A compiled kernel: a function of a program's arguments that gives its results.
+class Run(NamedTuple):
+    """A compiled kernel: ``run(arguments, shape)`` gives the results of a program, and pays from ``least`` elements.
 
-    It gives None for arguments that are not for it, or whose results would not have the shape; it pays from ``least``
-    elements.
+    It gives None for arguments that are not for it, or whose results would not have the shape, if there is one.
     """
 
     least: int
-
-    def __call__(self, xs: Sequence[Any], shape: tuple[int, ...] | None = None) -> list[Any] | None: ...
+    run: Callable[[Sequence[Any], tuple[int, ...] | None], list[Any] | None]
 
 
 class Frame(NamedTuple):
@@ -44,6 +42,9 @@ class Frame(NamedTuple):
     language: Language
     compiled: Callable[[Kernel, Any], Run]
     smallest: int = 0
+
+
+_NOTHING = Run(0, lambda xs, shape: [])  # rules of which all cotangents are the given one
 
 
 def forward(primitive: Primitive, frame: Frame, usual: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -69,7 +70,7 @@ def forward(primitive: Primitive, frame: Frame, usual: Callable[..., Any]) -> Ca
             for x in xs:
                 if type(x) is array:
                     known.append(x.dtype)
-                    if x.size > size:
+                    if smallest and x.size > size:
                         size = x.size
                 else:
                     known.append(told(x))
@@ -81,9 +82,13 @@ def forward(primitive: Primitive, frame: Frame, usual: Callable[..., Any]) -> Ca
             known += (name, identity(value))
         if defaults:
             known.append(dtypes.get_default_dtype())
-        run = find(tuple(known), xs, xs, keywords)
-        made = None if run is None or size < run.least else run(xs)
-        return usual(*xs, **keywords) if made is None else made[0]
+        found = find(tuple(known), xs, xs, keywords)
+        if found is not None:
+            least, run = found
+            made = None if size < least else run(xs, None)
+            if made is not None:
+                return made[0]
+        return usual(*xs, **keywords)
 
     kernel.__name__ = primitive.name
     return kernel
@@ -105,12 +110,12 @@ def pull(recipe: Recipe, goes: Sequence[bool], frame: Frame) -> Callable[..., An
         into = None if targets is None else [None if t is None or t[0] != g.shape else t[1] for t in targets]
         kernel, results = pull_kernel(recipe, goes, g, saved, into, by_value, language)
         as_made = results == tuple(range(len(results)))
-        return None if kernel is None else compiled(kernel, None), None if as_made else results
+        return *(_NOTHING if kernel is None else compiled(kernel, None)), None if as_made else results
 
     find = KernelCache(f"the rules of {recipe.primitive.name}", make, _rules(recipe, goes)).find
 
     def pulled(g: Any, saved: tuple[Any, ...], targets: Sequence[Any] | None) -> Any:
-        if g.size < smallest:
+        if smallest and g.size < smallest:
             return None
         known: list[Any] = [g.dtype]
         try:
@@ -127,12 +132,10 @@ def pull(recipe: Recipe, goes: Sequence[bool], frame: Frame) -> Callable[..., An
         found = find(tuple(known), saved, g, saved, targets)
         if found is None:
             return None
-        run, results = found
-        made: Any = None
-        if run is not None:
-            made = None if g.size < run.least else run((g, *saved), shape)
-            if made is None or results is None:
-                return made
+        least, run, results = found
+        made = None if least and g.size < least else run((g, *saved), shape)
+        if made is None or results is None:
+            return made
         return [None if k is None else g if k < 0 else made[k] for k in results]
 
     return pulled

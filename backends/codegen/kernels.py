@@ -1,6 +1,7 @@
 """A trace as the parts of a kernel: parameters, statements, and which arguments it takes."""
 
-from collections.abc import Collection, Sequence
+import operator
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from lucidgrad.core.items import InputMeta, Keyword
@@ -75,6 +76,13 @@ def forward_kernel(
     arrays = [i for i, x in enumerate(xs) if type(x) is array_type]
     results = [node for node in trace.results if node is not None]
     return kernel_of(trace, results, identifier(primitive.name), arrays, language)
+
+
+def picker(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """The function that picks some of a tuple, as another one."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return operator.itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
 
 
 class Pulled(NamedTuple):

@@ -104,7 +104,11 @@ class StepKernels:
         for column in columns:
             known.append(column[0].dtype)
         for value in settings.values():
-            known.append(float if type(value) is float and value else identity(value))
+            kind = type(value)
+            if kind is float:
+                known.append(kind if value else repr(value))
+            else:
+                known.append((kind, value) if kind is bool else identity(value))
         run = cache.find(tuple(known), settings.values(), columns, settings)
         if run is None:
             _run_as_it_is(program, columns, settings)

@@ -29,21 +29,15 @@ def compiled(kernel: Kernel) -> Any:
     )
 
 
-class _Launch:
+def _launched(kernel: Kernel, usual: Any) -> codegen.Run:
     """A kernel that takes a program's arguments, of any number of elements."""
-
-    __slots__ = ("_launch", "_single", "_takes")
-    least = 0
-
-    def __init__(self, kernel: Kernel, usual: Any = None) -> None:
-        self._launch, self._takes, self._single = compiled(kernel), kernel.takes, len(kernel.results) == 1
-
-    def __call__(self, xs: Sequence[Any], shape: tuple[int, ...] | None = None) -> list[Any]:
-        made = self._launch(*map(xs.__getitem__, self._takes))
-        return [made] if self._single else list(made)
+    launch, taken = compiled(kernel), codegen.picker(kernel.takes)
+    if len(kernel.results) > 1:
+        return codegen.Run(0, lambda xs, shape: list(launch(*taken(xs))))
+    return codegen.Run(0, lambda xs, shape: [launch(*taken(xs))])
 
 
-_FRAME = codegen.Frame(cupy.ndarray, codegen.CUDA, _Launch)
+_FRAME = codegen.Frame(cupy.ndarray, codegen.CUDA, _launched)
 
 
 def forward(primitive: Primitive) -> Callable[..., Any] | None:

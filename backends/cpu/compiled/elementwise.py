@@ -11,7 +11,7 @@ overflow or division by zero, which NumPy gives outside of backward.
 import ctypes
 import functools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ def bound(kernel: Kernel, flat: Any, rows: Any) -> Callable[..., Any]:
     flat.restype = rows.restype = None
     share, empty, parallel = threads.share, memory.empty, threads.parallel()
 
-    def run(layout: Layout, arrays: Sequence[Any], numbers: Iterable[Any]) -> list[Any]:
+    def run(layout: Layout, arrays: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
         shape, order = layout.shape, layout.order
         results = [empty(shape, dtype, order) for dtype in made]
         a, b, n = layout.axes
@@ -90,31 +90,27 @@ def bound(kernel: Kernel, flat: Any, rows: Any) -> Callable[..., Any]:
     return run
 
 
-class _Loop:
+def _looped(kernel: Kernel, usual: Any) -> codegen.Run:
     """A kernel with what is compiled of it: a function for each way in which arrays are laid out."""
+    count = len(kernel.arrays)
+    arrays_of, numbers_of = codegen.picker(kernel.takes[:count]), codegen.picker(kernel.takes[count:])
+    runs: dict[tuple[bool, ...], Any] = {}
 
-    __slots__ = ("_arrays", "_kernel", "_numbers", "_runs", "least")
-
-    def __init__(self, kernel: Kernel, usual: Any = None) -> None:
-        count = len(kernel.arrays)
-        self._arrays, self._numbers = kernel.takes[:count], kernel.takes[count:]
-        self.least = least_elements(kernel, usual)
-        self._kernel, self._runs = kernel, {}  # type: tuple[Kernel, dict[tuple[bool, ...], Any]]
-
-    def __call__(self, xs: Sequence[Any], shape: tuple[int, ...] | None = None) -> list[Any] | None:
-        """The results for the arguments of a program, which must have the shape; None if they are for NumPy."""
-        arrays = list(map(xs.__getitem__, self._arrays))
+    def run(xs: Sequence[Any], shape: tuple[int, ...] | None) -> list[Any] | None:
+        arrays = arrays_of(xs)
         layout = layout_of(arrays)
         if layout is None or (shape is not None and layout.shape != shape):
             return None
         try:
-            run = self._runs[layout.varies]
+            found = runs[layout.varies]
         except KeyError:
-            run = self._runs[layout.varies] = runner(self._kernel, layout)
-        return None if run is None else run(layout, arrays, map(xs.__getitem__, self._numbers))
+            found = runs[layout.varies] = runner(kernel, layout)
+        return None if found is None else found(layout, arrays, numbers_of(xs))
+
+    return codegen.Run(least_elements(kernel, usual), run)
 
 
-_FRAME = codegen.Frame(np.ndarray, codegen.PLAIN_C, _Loop, SMALLEST)
+_FRAME = codegen.Frame(np.ndarray, codegen.PLAIN_C, _looped, SMALLEST)
 
 
 def forward(primitive: Primitive, usual: Callable[..., Any]) -> Callable[..., Any]:

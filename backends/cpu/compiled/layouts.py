@@ -1,6 +1,7 @@
 """How a loop with at most two outer axes goes through arrays that broadcast together."""
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ class Layout(NamedTuple):
     strides: tuple[tuple[int, int], ...]
 
 
-def layout_of(arrays: list[Any]) -> Layout | None:
+def layout_of(arrays: Sequence[Any]) -> Layout | None:
     """The loop through arrays; None if it would need more axes, or steps over gaps."""
     return _found(tuple([(a.shape, a.strides, a.itemsize, a.flags.aligned) for a in arrays]))
 
