@@ -99,7 +99,9 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
         ],
         "fold_windows": [
             ("+ p.padding[a] - k", "- p.padding[a] - k"),
-            ("start % p.stride[a] == 0 && ", ""),
+            ("% p.stride[a] : 0;", "% p.window[a] : 0;"),
+            ("% p.stride[a] != 0) ++first[a]", "% p.stride[a] > 1) ++first[a]"),
+            ("k[2] += p.step[2]", "k[2] += p.stride[2]"),
             ("total += (A)h", "total -= (A)h"),
             ("ravel(k, p.window)", "ravel(k, p.out)"),
         ],

@@ -4,6 +4,7 @@ Kernels know three axes; fewer have sizes of 1 before them. The sizes travel by 
 """
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from lucidgrad.backends.cuda.compiling import Sources, by_value, contiguous, lau
 from lucidgrad.extents import Sizes, lead_and_last, out_sizes
 
 PLAN = r"""
-struct Plan { int size[3], out[3], window[3], stride[3], padding[3], dilation[3]; };
+struct Plan { int size[3], out[3], window[3], stride[3], padding[3], dilation[3], step[3]; };
 
 // The coordinates of an element of three axes, and what is left of its number.
 __device__ inline I unravel(I at, const int *sizes, int *place) {
@@ -38,15 +39,24 @@ __device__ inline bool inside(const Plan &p, const int *place, const int *k, int
     return within;
 }
 
-// The window whose element k lies at a place; false where there is none.
+// The window whose element k, one of those reaching it, lies at a place; false where there is none.
 __device__ inline bool window_of(const Plan &p, const int *at, const int *k, int *place) {
     bool within = true;
     for (int a = 0; a < 3; ++a) {
         int start = at[a] + p.padding[a] - k[a] * p.dilation[a];
         place[a] = start / p.stride[a];
-        within = within && start >= 0 && start % p.stride[a] == 0 && place[a] < p.out[a];
+        within = within && start >= 0 && place[a] < p.out[a];
     }
     return within;
+}
+
+// The first elements of windows that can lie at a place; from there on every step-th one can.
+__device__ inline void reaching(const Plan &p, const int *at, int *first) {
+    for (int a = 0; a < 3; ++a) {
+        int from = at[a] + p.padding[a];
+        first[a] = p.dilation[a] == 1 ? from % p.stride[a] : 0;
+        while (first[a] < p.window[a] && (from - first[a] * p.dilation[a]) % p.stride[a] != 0) ++first[a];
+    }
 }
 
 #define ELEMENT const I e = (I)blockIdx.x * blockDim.x + threadIdx.x; if (e >= count) return;
@@ -54,6 +64,10 @@ __device__ inline bool window_of(const Plan &p, const int *at, const int *k, int
     for (k[0] = 0; k[0] < p.window[0]; ++k[0]) \
         for (k[1] = 0; k[1] < p.window[1]; ++k[1]) \
             for (k[2] = 0; k[2] < p.window[2]; ++k[2])
+#define REACHING(k) int k[3], first[3]; reaching(p, at, first); \
+    for (k[0] = first[0]; k[0] < p.window[0]; k[0] += p.step[0]) \
+        for (k[1] = first[1]; k[1] < p.window[1]; k[1] += p.step[1]) \
+            for (k[2] = first[2]; k[2] < p.window[2]; k[2] += p.step[2])
 #define PLANE(sizes) ((I)sizes[0] * sizes[1] * sizes[2])
 
 // How many elements the window at a place counts.
@@ -87,7 +101,7 @@ extern "C" __global__ void fold_windows(const T *h, T *y, Plan p, I count) {
     int at[3], place[3];
     I plane = unravel(e, p.size, at);
     A total = 0;
-    OFFSETS(k) {
+    REACHING(k) {
         if (window_of(p, at, k, place))
             total += (A)h[(plane * PLANE(p.window) + ravel(k, p.window)) * PLANE(p.out) + ravel(place, p.out)];
     }
@@ -119,7 +133,7 @@ extern "C" __global__ void pool_put(const T *h, const I *i, T *y, Plan p, I coun
     int at[3], place[3];
     I plane = unravel(e, p.size, at) * PLANE(p.out), own = ravel(at, p.size);
     A total = 0;
-    OFFSETS(k) {
+    REACHING(k) {
         if (!window_of(p, at, k, place)) continue;
         I from = plane + ravel(place, p.out);
         if (i[from] == own) total += (A)h[from];
@@ -145,7 +159,7 @@ extern "C" __global__ void avg_pool_put(const T *h, T *y, Plan p, bool include, 
     int at[3], place[3];
     I plane = unravel(e, p.size, at) * PLANE(p.out);
     A total = 0;
-    OFFSETS(k) {
+    REACHING(k) {
         if (window_of(p, at, k, place))
             total += (A)h[plane + ravel(place, p.out)] / (divisor != 0 ? (A)divisor : share(p, place, include));
     }
@@ -163,6 +177,7 @@ def _plan(sizes: Sizes, out: Sizes, window: Sizes, stride: Sizes, padding: Sizes
     missing = 3 - len(sizes)
     rows = [(1,) * missing + tuple(row) for row in (sizes, out, window, stride)]
     rows += [(0,) * missing + tuple(padding), (1,) * missing + tuple(dilation)]
+    rows.append(tuple(s // math.gcd(s, d) for s, d in zip(rows[3], rows[5], strict=True)))
     return by_value(np.asarray(rows, dtype=np.int32))
 
 

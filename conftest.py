@@ -1,4 +1,4 @@
-"""What all tests share: array-api-strict's warning is off, and the matrix of ops and laws is printed at the end."""
+"""What tests and docstrings share: a device, no warning of array-api-strict's, and ops and laws at the end."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ if not cudasim.usable_gpus() and not cudasim.is_installed():
 
 
 def pytest_configure(config):
-    # Its dtypes have NumPy's hashes: looking one up in a set that holds both compares them, which warns.
+    """Ignore a warning of array-api-strict's: a set that holds its dtypes and NumPy's, of one hash, compares them."""
     config.addinivalue_line("filterwarnings", "ignore:You are comparing a array_api_strict dtype")
 
 
