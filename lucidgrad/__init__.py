@@ -8,12 +8,7 @@ import sys as _sys
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from .backends import cpu as _cpu  # makes the back ends known
-from .core.device import Device as device, get_default_device, set_default_device
-from .core.dtype import get_default_dtype, named as _named, set_default_dtype
-from .core.engine import tape_namespace as _tape_namespace
-from .core.errors import DeviceError, GradArgError, OutOfMemoryError
-from .core.modes import (
+from .autograd.modes import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -21,6 +16,11 @@ from .core.modes import (
     no_grad,
     set_grad_enabled,
 )
+from .backends import cpu as _cpu  # makes the back ends known
+from .core.device import Device as device, get_default_device, set_default_device
+from .core.dtype import get_default_dtype, named as _named, set_default_dtype
+from .core.engine import tape_namespace as _tape_namespace
+from .core.errors import DeviceError, GradArgError, OutOfMemoryError
 from .ops.counting import bincount, bucketize, digitize, histc, histogram, unique
 from .ops.curves import convolve, ediff1d, interp, trapezoid
 from .ops.elementwise.activation import (

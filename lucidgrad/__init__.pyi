@@ -26,15 +26,15 @@ from lucidgrad import viz as viz
 from lucidgrad.amp import GradScaler as GradScaler
 from lucidgrad.amp import autocast as autocast
 from lucidgrad.autograd.function import custom_vjp as custom_vjp
+from lucidgrad.autograd.modes import enable_grad as enable_grad
+from lucidgrad.autograd.modes import inference_mode as inference_mode
+from lucidgrad.autograd.modes import no_grad as no_grad
+from lucidgrad.autograd.modes import set_grad_enabled as set_grad_enabled
 from lucidgrad.core.device import Device
 from lucidgrad.core.device import Device as device
 from lucidgrad.core.errors import DeviceError as DeviceError
 from lucidgrad.core.errors import GradArgError as GradArgError
 from lucidgrad.core.errors import OutOfMemoryError as OutOfMemoryError
-from lucidgrad.core.modes import enable_grad as enable_grad
-from lucidgrad.core.modes import inference_mode as inference_mode
-from lucidgrad.core.modes import no_grad as no_grad
-from lucidgrad.core.modes import set_grad_enabled as set_grad_enabled
 from lucidgrad.datatypes import FloatInfo, IntegerInfo
 from lucidgrad.inspection import Info
 from lucidgrad.ops.conventions import ValuesAndIndices

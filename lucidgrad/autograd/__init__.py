@@ -3,18 +3,11 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from lucidgrad.core.modes import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
 from lucidgrad.refusals import guard as _guard
 
 from . import graph
 from .gradient import backward, grad
+from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 
 if TYPE_CHECKING:
     from . import forward_ad, function, functional

@@ -16,10 +16,10 @@ from lucidgrad.autograd.explanation.answer import Explanation
 from lucidgrad.autograd.explanation.provenance import explaining as explaining
 from lucidgrad.autograd.function import Function as Function
 from lucidgrad.autograd.graph import GradientEdge
-from lucidgrad.core.modes import enable_grad as enable_grad
-from lucidgrad.core.modes import inference_mode as inference_mode
-from lucidgrad.core.modes import no_grad as no_grad
-from lucidgrad.core.modes import set_grad_enabled as set_grad_enabled
+from lucidgrad.autograd.modes import enable_grad as enable_grad
+from lucidgrad.autograd.modes import inference_mode as inference_mode
+from lucidgrad.autograd.modes import no_grad as no_grad
+from lucidgrad.autograd.modes import set_grad_enabled as set_grad_enabled
 from lucidgrad.tensor import Tensor
 from lucidgrad.typing import ArrayLike
 

@@ -11,7 +11,7 @@ from lucidgrad.core.dispatch import box, floats, node_of
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.items import Input, Item, Own, Result, meta_of
 from lucidgrad.core.levels import Layer
-from lucidgrad.core.modes import no_grad, state, unusual
+from lucidgrad.core.modes import state, unusual
 from lucidgrad.core.plan import reach
 from lucidgrad.core.primitive import Kernels, Kind, watchers
 from lucidgrad.core.tape import FREED, Fork, Leaf, Output, check_saved, clock, node_of_edge, storage, touch
@@ -21,6 +21,7 @@ from lucidgrad.tensor import Tensor
 from .context import FunctionCtx
 from .explanation.untraced import Followed, hidden_values, is_zero, without_history
 from .mapping import mapped, newest_map
+from .modes import no_grad
 
 
 class Call:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lucidgrad.core import dual
 from lucidgrad.core.dispatch import node_of
-from lucidgrad.core.modes import no_grad, state
+from lucidgrad.core.modes import state
 from lucidgrad.func import trees
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
@@ -20,6 +20,7 @@ from .calls import Call
 from .context import FunctionCtx
 from .explanation.untraced import without_history
 from .mapping import mapped, newest_map
+from .modes import no_grad
 
 __all__ = ["Function", "FunctionCtx", "custom_vjp", "once_differentiable"]
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core.dispatch import node_of
-from lucidgrad.core.modes import enable_grad, inference_mode
 from lucidgrad.core.plan import reach
 from lucidgrad.creation import ones_like
 from lucidgrad.func import jacobians, reverse
@@ -14,6 +13,7 @@ from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
 from .gradient import differentiate
+from .modes import enable_grad, inference_mode
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

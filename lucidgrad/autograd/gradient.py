@@ -14,11 +14,11 @@ from lucidgrad.core.engine import Walk, tape_namespace, tied
 from lucidgrad.core.errors import GradArgError
 from lucidgrad.core.items import Meta, meta_of
 from lucidgrad.core.levels import Layer, Level, run
-from lucidgrad.core.modes import enable_grad, no_grad
 from lucidgrad.core.plan import Plan
 from lucidgrad.tensor import Tensor
 
 from .graph import GradientEdge
+from .modes import enable_grad, no_grad
 
 TensorOrEdge = Tensor | GradientEdge
 

@@ -9,9 +9,11 @@ from lucidgrad.core import device
 from lucidgrad.core.box import INFERENCE
 from lucidgrad.core.dispatch import box, node_of
 from lucidgrad.core.items import Inputs, meta_of
-from lucidgrad.core.modes import new_nodes, no_grad, plain_nodes, state
+from lucidgrad.core.modes import new_nodes, plain_nodes, state
 from lucidgrad.core.tape import Extras, Leaf, version
 from lucidgrad.tensor import Tensor
+
+from .modes import no_grad
 
 
 def change_kept(node: Any, change: Callable[[Any], Any]) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core.dispatch import node_of
-from lucidgrad.core.modes import set_grad_enabled, state
+from lucidgrad.core.modes import state
 from lucidgrad.tensor import Tensor
+
+from .modes import set_grad_enabled
 
 
 class _Arrived:

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import device
 from .dispatch import box, place_of, raw
-from .modes import enable_grad
+from .modes import recorded, state
 from .primitive import registry
 from .tape import touch
 
@@ -93,7 +93,7 @@ def _sum(old: Any, g: Any, alone: bool, create_graph: bool) -> Any:
         if here is not None and old is not None:
             here.follow(old.array)  # another pass may be writing it on another stream
         if create_graph:
-            with enable_grad():
+            with recorded(True, state.fresh):
                 made = registry["clone"].op(g) if old is None else old + g  # nobody else's memory
         elif old is not None:
             made = box(backend.settle(old.array + g))

@@ -13,7 +13,7 @@ from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .items import meta_of
-from .modes import inference_mode, set_casting, state, unusual
+from .modes import recorded, set_casting, state, unusual
 from .primitive import ELEMENTWISE, Primitive, registry
 from .tape import Extras, Fork, Node, Output, clock, storage
 
@@ -150,7 +150,7 @@ def history(x: Any) -> Any:
                 f"a tensor that {alias.barrier} shares memory with one that was modified in place since; "
                 f"take it again after the modification, or clone it before"
             )
-        with inference_mode(False):
+        with recorded(True):
             fresh = base
             for step, keywords in alias.steps:
                 fresh = step.op(fresh, **keywords)

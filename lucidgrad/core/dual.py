@@ -18,7 +18,7 @@ from .dispatch import box, complexes, floats, raw
 from .engine import Walk, fit, tape_namespace
 from .items import meta_of
 from .levels import Layer, LayerBackend, Level, check_alive, filled, is_outside, namespace, newer, run, structural
-from .modes import inference_mode, state
+from .modes import recorded, state
 from .plan import Plan
 from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, primitive
 from .tape import Leaf
@@ -355,7 +355,7 @@ def _transposed(
     recipe = primitive.recipe(() if primitive.variadic else wanted)
     boxed = [_boxed(x) for x in xs]
     ys = tuple(map(_boxed, y)) if primitive.outputs else (_boxed(y),)
-    with inference_mode(False):
+    with recorded(True):
         seeds = tuple(box(_zeros(part.array)) for part in ys)
         for seed in seeds:
             seed._node = Leaf(seed)

@@ -9,7 +9,7 @@ from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, floats, node_of, settle
 from lucidgrad.core.dual import Dual, make_dual, primal_part, tangent_part
 from lucidgrad.core.levels import Level
-from lucidgrad.core.modes import inference_mode, state, unusual
+from lucidgrad.core.modes import recorded, state, unusual
 from lucidgrad.creation import zeros_like
 from lucidgrad.tensor import Tensor
 
@@ -157,7 +157,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     outs, outer = trees.flatten(y)
     check_outputs("linearize", outs)
     differentiable = inputs.reach_outside(outs)
-    with inference_mode(False):  # which records: what is pulled back is linear in the seeds
+    with recorded(True):  # what is pulled back is linear in the seeds
         ends = [out for out in outs if node_of(out) is not None]
         seeds = [zeros_like(out).requires_grad_() for out in ends]
         found = grad(ends, inputs.fresh, seeds, create_graph=True, allow_unused=True) if ends and xs else ()

@@ -11,7 +11,7 @@ from lucidgrad.core import device
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.dispatch import box, floats
 from lucidgrad.core.engine import Walk, tape_namespace
-from lucidgrad.core.modes import inference_mode
+from lucidgrad.core.modes import recorded
 from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import MATRIX, joint, primitive, registry
 from lucidgrad.core.tape import Leaf
@@ -26,7 +26,7 @@ def pull_through_program(name: str, g: tuple[Any, ...], xs: Sequence[Any], **key
     The program sees the arrays as if they were independent. Given tensors, the result has a history in its turn.
     """
     on_tape = type(g[0]) not in device.by_array
-    with inference_mode(False):
+    with recorded(True):
         inputs = [None if x is None else _own_node(x, on_tape) for x in xs]
         ys = registry[name].program(tape_namespace, *inputs, **keywords)
         ends = [(y._node, h) for y, h in zip(ys, g, strict=True) if y._node is not None]

@@ -10,10 +10,11 @@ from typing import Any
 
 from lucidgrad import random
 from lucidgrad.autograd.keeping import KeptTensors, change_kept, pack_kept, refuse_if_disabled
+from lucidgrad.autograd.modes import enable_grad
 from lucidgrad.autograd.recomputation import arrays_in
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.items import meta_of
-from lucidgrad.core.modes import enable_grad, new_nodes, set_casting, state
+from lucidgrad.core.modes import new_nodes, set_casting, state
 from lucidgrad.core.tape import clock, storage, written
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor

@@ -5,10 +5,11 @@ import types
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from lucidgrad.autograd.modes import enable_grad
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, floats
 from lucidgrad.core.levels import Layer, structural
-from lucidgrad.core.modes import enable_grad, new_nodes, state, told
+from lucidgrad.core.modes import new_nodes, state, told
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 from lucidgrad.core.tape import version
 from lucidgrad.tensor import Tensor
