@@ -116,7 +116,7 @@ class Extras:
     accumulated: dict[int, Any]  # hook(leaf tensor), after .grad was written
 
     def __init__(self, place: Any = None) -> None:
-        self.place = place  # the device and stream the operation ran on
+        self.place: Any = place  # the device and stream the operation ran on
         self.tensor = self.pre = self.post = self.accumulated = _NO_HOOKS
         self.retain: weakref.ref[Any] | None = None
         self.meta: Meta | None = None

@@ -20,9 +20,6 @@ ROOT = HERE.parents[1]
 #: How many annotations say ``Any``: what functions of other people take and give, raw arrays, and what was saved.
 LOOSE = 43
 
-MYPY = (sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", "--no-error-summary")
-PATHS = os.environ | {"MYPYPATH": f"{ROOT}:{ROOT / 'tests'}", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
-
 
 def test_committed():
     """In an interpreter of its own: other tests leave names behind."""
@@ -35,8 +32,20 @@ def test_loose():
 
 
 def test_agreement():
-    found = subprocess.run([sys.executable, HERE / "agreement.py"], cwd=ROOT, env=PATHS, capture_output=True, text=True)
+    command, paths = [sys.executable, HERE / "agreement.py"], os.environ | {"PYTHONPATH": str(ROOT)}
+    found = subprocess.run(command, cwd=ROOT, env=paths, capture_output=True, text=True)
     assert (found.stdout, found.stderr) == ("", "")
+
+
+def test_run_time_face():
+    """What Python itself shows has not changed: signatures, documentation, and names to complete."""
+    assert str(inspect.signature(lg.tanh)) == "(x: Any, /)"
+    assert (
+        str(inspect.signature(lg.sum)) == "(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False)"
+    )
+    assert "Hyperbolic tangent" in lg.tanh.__doc__
+    assert {*lg.__all__, "core", "ops"} <= set(dir(lg))
+    assert [name for name in lg.__all__ if not hasattr(lg, name)] == []
 
 
 # -- what functions take -----------------------------------------------------------------------------
@@ -107,6 +116,7 @@ MEANT = {
     "nn.functional.threshold_": ["X(2,3),0.5,1.0"],
     "quantile": ["X(2,3),[0.1,0.9],dim=0"],
     "randint": ["0,3,(2,3)"],
+    "roll": ["X(2,3),1,0", "X(2,3),1,dim=0"],
     "select": ["[B(2,3)],[X(2,3)]"],
     "set_default_dtype": ["lg.float64"],
     "stack": ["[X(2,3),X(2,3)],dim=1", "X(2),X(2),axis=0"],
@@ -153,15 +163,15 @@ def matches(text, value):
     return type(value) is kind if kind is lg.Tensor else isinstance(value, kind)
 
 
-def test_calls(tmp_path, monkeypatch):
+def test_calls(tmp_path, mypy, monkeypatch):
     """Of calls that work, mypy takes some of each function, and knows the types of their results."""
-    calls = [call for call in valid(3) if typed(call.name)]
+    calls = [call for call in valid(2) if typed(call.name)]
     calls += [Call(name, _found(name), source) for name, sources in MEANT.items() for source in sources]
     start = PRELUDE.count("\n") + 1
     lines = [f"reveal_type(lg.{call.name}({call.source}))" for call in calls]
     file = tmp_path / "every_call.py"
     file.write_text(PRELUDE + "\n".join(lines) + "\n")
-    done = subprocess.run([*MYPY, "--cache-dir", tmp_path, file], cwd=ROOT, env=PATHS, capture_output=True, text=True)
+    done = mypy(file)
     refused = {int(line) - start for line in re.findall(r":(\d+): error: ", done.stdout)}
     told = {int(line) - start: text for line, text in re.findall(r':(\d+): note: Revealed type is "(.*)"', done.stdout)}
     monkeypatch.chdir(tmp_path)  # where a file is saved

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,11 +24,8 @@ def test_runs():
     user_code.main()
 
 
-def test_mypy(tmp_path):
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent"]
-    found = subprocess.run(
-        [*command, "--cache-dir", tmp_path, CODE], cwd=ROOT, env=_paths(), capture_output=True, text=True
-    )
+def test_mypy(mypy):
+    found = mypy(CODE)
     assert found.returncode == 0, found.stdout
 
 
@@ -40,7 +36,3 @@ def test_pyright(tmp_path):
     command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "-p", settings]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout
-
-
-def _paths():
-    return os.environ | {"MYPYPATH": str(ROOT)}
