@@ -124,7 +124,7 @@ class _Template:
             scope.update({f"_{name}": value for name, value in {**_NAMES, **bound, **own}.items()})
             scope.update({_recipe_name(w): p.recipe(w) for w in subsets})
             code, torch_names = _compiled(self._source(order, strict))
-            op.__defaults__ = tuple(p.keywords[k] for k in p.positional if p.keywords[k] is not REQUIRED) or None
+            op.__defaults__ = tuple(p.keywords[k] for k in p.positional if self._optional(k)) or None
             op.__defaults__ = (None,) * len(p.optional) + (op.__defaults__ or ()) or None
             op.__kwdefaults__ = {k: p.keywords[k] for k in p.keywords if k not in p.positional and self._optional(k)}
             op.__kwdefaults__ |= dict.fromkeys(torch_names, UNSET)
@@ -147,6 +147,9 @@ class _Template:
         lines = [f"def op({', '.join(head)}):"]
         for torch, k in spellings:
             lines += [f"    if {torch} is not _UNSET:", f"        {k} = {torch}"]
+            if p.keywords[k] is REQUIRED:
+                lines += [f"    if {k} is _REQUIRED:"]
+                lines += [f'        raise TypeError(f"{{_P.name}}() misses the argument {k!r}")']
         if p.precision is not None:
             lines += ["    if _unusual and _precision().casting is not None:"]
             lines += [f"        {args}= _precision().casting(_P, ({args}))"]
@@ -391,6 +394,7 @@ _BIG_RESULT = "_big = _found.limit is not None and _y.size > _found.limit"
 
 #: Globals of the compiled operators, beside `dispatch.bound`; there they have an underscore before their names.
 _NAMES: dict[str, Any] = {
+    "REQUIRED": REQUIRED,
     "UNSET": UNSET,
     "Node": Node,
     "clock": clock,

@@ -12,9 +12,15 @@ import pytest
 
 import lucidgrad as lg
 import lucidgrad.nn.functional as F
+from lucidgrad.core.dispatch import SPELLINGS
+from lucidgrad.core.primitive import REQUIRED, registry
 
 HOMES = {"": lg, "linalg": lg.linalg, "fft": lg.fft, "special": lg.special, "nn.functional": F}
 TORCH = importlib.util.find_spec("torch") is not None
+#: Functions of one array that must be told an axis.
+NEEDED = [
+    n for n, p in registry.items() if len(p.arrays) == 1 and any(p.keywords.get(k) is REQUIRED for k in SPELLINGS)
+]
 #: Arguments before the axis: of most functions none, else a size, a number of times or an index.
 BEFORE = [(), (2,)]
 
@@ -100,3 +106,15 @@ def test_the_standards_keywords_still_work():
     assert lg.amax(x, 1).tolist() == [3.0, 4.0, 0.0]
     assert lg.amin(x, 1).tolist() == [1.0, 0.0, 0.0]
     assert lg.stack([x, x], 1).shape == lg.concat([x[:, None], x[:, None]], 1).shape == (3, 2, 3)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_what_must_be_given_may_be_spelled_as_in_pytorch(name):
+    p = registry[name]
+    (k,) = [k for k in SPELLINGS if p.keywords.get(k) is REQUIRED]
+    x = lg.asarray([[1.0, 3.0], [2.0, 0.5]])
+    value = (1, 0) if k == "axes" else 1
+    for made in (p.op(x, **{k: value}), p.op(x, **{SPELLINGS[k]: value})):
+        assert made.tolist() == (p.op(x, value) if k in p.positional else made).tolist()
+    with pytest.raises(TypeError, match=f"{name}.. misses the argument '{k}'"):
+        p.op(x)
