@@ -17,8 +17,12 @@ from lucidgrad.core.primitive import REQUIRED, registry
 
 HOMES = {"": lg, "linalg": lg.linalg, "fft": lg.fft, "special": lg.special, "nn.functional": F}
 TORCH = importlib.util.find_spec("torch") is not None
-#: Functions of one array that must be told an axis.
+#: Functions of one array that must be told an axis, and nothing else.
 NEEDED = [
+    name
+    for name, p in registry.items()
+    if len(p.arrays) == 1 and [k in SPELLINGS for k, value in p.keywords.items() if value is REQUIRED] == [True]
+]
     n for n, p in registry.items() if len(p.arrays) == 1 and any(p.keywords.get(k) is REQUIRED for k in SPELLINGS)
 ]
 #: Arguments before the axis: of most functions none, else a size, a number of times or an index.
