@@ -15,8 +15,6 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lucidgrad.backends.codegen import report
-
 if TYPE_CHECKING:
     from .toolchain import Toolchain
 
@@ -46,6 +44,8 @@ def load(name: str, source: str | dict[str, str] | Sequence[str], flags: Sequenc
                 _loaded[key] = toolchain.library(f"{name}-{key[:24]}", texts, flags)
             except OSError as error:
                 _loaded[key], _failures[name] = None, str(error)
+                from lucidgrad.backends.codegen import report  # with all that prints kernels
+
                 report(f"the compiled library {name}", str(error))
         return _loaded[key]
 
