@@ -23,8 +23,6 @@ NEEDED = [
     for name, p in registry.items()
     if len(p.arrays) == 1 and [k in SPELLINGS for k, value in p.keywords.items() if value is REQUIRED] == [True]
 ]
-    n for n, p in registry.items() if len(p.arrays) == 1 and any(p.keywords.get(k) is REQUIRED for k in SPELLINGS)
-]
 #: Arguments before the axis: of most functions none, else a size, a number of times or an index.
 BEFORE = [(), (2,)]
 
