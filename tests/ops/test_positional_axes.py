@@ -115,7 +115,7 @@ def test_what_must_be_given_may_be_spelled_as_in_pytorch(name):
     p = registry[name]
     (k,) = [k for k in SPELLINGS if p.keywords.get(k) is REQUIRED]
     x = lg.asarray([[1.0, 3.0], [2.0, 0.5]], dtype=lg.complex64 if name == "dft" else lg.float32)
-    value = (1, 0) if k == "axes" else 1
+    value = (1, 0) if k == "axes" or name == "dft" else 1
     for made in (p.op(x, **{k: value}), p.op(x, **{SPELLINGS[k]: value})):
         assert made.tolist() == (p.op(x, value) if k in p.positional else made).tolist()
     with pytest.raises(TypeError, match=f"{name}.. misses the argument '{k}'"):
