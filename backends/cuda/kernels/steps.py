@@ -58,13 +58,11 @@ class _LaunchedStep:
         numbers = [settings[name] for name in self.names]
         later: list[tuple[Any, Any]] = []
         for start in range(0, len(columns[0]), self.tensors):
-            part = [list(column[start : start + self.tensors]) for column in columns]
-            for j, column in enumerate(part):
-                for k, array in enumerate(column):
-                    if not array.flags.c_contiguous:
-                        column[k] = cupy.ascontiguousarray(array)
-                        if j != 1:
-                            later.append((array, column[k]))
+            given = [column[start : start + self.tensors] for column in columns]
+            part = [list(map(cupy.ascontiguousarray, column)) for column in given]
+            for k, (column, ordered) in enumerate(zip(given, part, strict=True)):
+                if k != 1:
+                    later += [pair for pair in zip(column, ordered, strict=True) if pair[0] is not pair[1]]
             sizes = [array.size for array in part[0]]
             table = np.zeros((len(part) + 1, self.tensors), np.uint64)
             table[:, : len(sizes)] = [*([array.data.ptr for array in column] for column in part), sizes]
