@@ -90,7 +90,7 @@ def test_large_is_small_whatever_came_before(where):
         expected = outcome(function, small, "cpu")
         found = outcome(function, np.tile(small, size // small.size), where)
         parts = [part if isinstance(part, str) else part[: small.size] for part in found]
-        if where == "cuda" and parts == ["OverflowError"]:
+        if where == "cuda" and isinstance(parts[0], str) and parts == ["OverflowError"]:
             continue  # CuPy refuses integers of more than 64 bits
         if len(parts) != len(expected) or not all(map(same, parts, expected)):
             wrong.append((what, dtype, parts, expected))
