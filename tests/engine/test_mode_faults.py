@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import itertools
 import os
 import signal
 import subprocess
@@ -52,8 +53,9 @@ def decorated(make):
 
 def each_instruction(call):
     """Run a call with an exception at each of its instructions."""
-    with Instructions() as found:
-        call()
+    for _ in range(2):  # Python 3.12 and later see the instructions of a function from its second call on
+        with Instructions() as found:
+            call()
     assert found.count
     usual = settings()
     for n in range(1, found.count + 1):
@@ -256,14 +258,11 @@ def test_backward_in_the_middle_of_another_loses_nothing(create_graph):
     class Between(Interruptions):
         def _tick(self):
             self.count += 1
-            if self.count == self.number:
-                sys.settrace(None)
+            if self.count == self.number:  # nothing is traced in here
                 with lg.enable_grad():
                     (3 * x).sum().backward(create_graph=create_graph)
 
-    number = 0
-    while True:
-        number += 1
+    for number in itertools.count(-1):  # twice without: as above, instructions are seen at the second call
         x = lg.zeros(4, requires_grad=True)
         if number % 2:
             x.grad = lg.zeros(4)
@@ -272,5 +271,5 @@ def test_backward_in_the_middle_of_another_loses_nothing(create_graph):
             loss.backward(create_graph=create_graph)
         if moment.count < number:
             break
-        assert x.grad.tolist() == [5.0] * 4, number
+        assert x.grad.tolist() == [5.0 if number > 0 else 2.0] * 4, number
     assert number > 10

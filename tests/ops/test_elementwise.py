@@ -83,6 +83,15 @@ def test_remainder_and_floor_divide_follow_the_divisor():
     assert (x1 % x2).tolist() == [1.0, 2.0, -2.0, -1.0]
 
 
+@pytest.mark.parametrize("size", [1, 1 << 18])
+@pytest.mark.parametrize("number", [1e300, 10**300, np.inf])
+def test_floor_divide_takes_a_number_beyond_the_dtype_for_infinite(number, size):
+    x = lg.full(size, -0.5, dtype=lg.float32)
+    y = (x // number)[0].item(), (number // x)[0].item()
+    assert y == (0, -INF)
+    assert np.signbit(y[0])
+
+
 def test_sign_of_a_complex_number_has_modulus_one():
     assert lg.sign(lg.tensor([3.0 + 4.0j, 0.0j])).tolist() == [pytest.approx(0.6 + 0.8j), 0]
 

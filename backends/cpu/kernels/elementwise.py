@@ -98,22 +98,27 @@ def reciprocal(x: Any) -> Any:
 
 
 # -- where NumPy's infinities and zeros are not the standard's -----------------------------------
-def _infinite(x: Any) -> Any:
-    """Where, or whether, there are infinities; None where there are none."""
-    if type(x) is float:
-        return True if math.isinf(x) else None
-    if isinstance(x, int) or x.dtype.kind != "f":
+def _infinite(x: Any, other: Any) -> Any:
+    """Where, or whether, there are infinities; None where there are none. A number is one of the other's dtype."""
+    if type(x) is float or isinstance(x, int):
+        if -65504 <= x <= 65504:  # float16 has these
+            return None
+        if other.dtype.kind != "f":
+            return True if x in (math.inf, -math.inf) else None
+        with np.errstate(over="ignore"):
+            return True if np.isinf(other.dtype.type(x)) else None
+    if x.dtype.kind != "f":
         return None
     found = np.isinf(x)
     return found if 1 in found.tobytes() else None  # faster than any()
 
 
 def floor_divide(x1: Any, x2: Any) -> Any:
-    over, under = _infinite(x1), _infinite(x2)
+    over, under = _infinite(x1, x2), _infinite(x2, x1)
     if over is None and under is None:
         return np.floor_divide(x1, x2)
     infinite = over if under is None else under if over is None else over | under
-    with np.errstate(invalid="ignore"):  # what is not valid is replaced
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not valid is replaced
         return np.where(infinite, np.floor(np.true_divide(x1, x2)), np.floor_divide(x1, x2))
 
 
