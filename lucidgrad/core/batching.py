@@ -136,7 +136,7 @@ def shift_axis(
     call: Callable[..., Any], values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]
 ) -> Any:
     """Batching for primitives with an ``axis``: one further to the right, the batch axis being hidden."""
-    values = spread(values, batched)
+    values = of_one_batch(values, batched)
     rank = len(values[0].shape) - 1
     return call(*values, **{**keywords, "axis": shifted(keywords["axis"], rank)})
 
@@ -153,7 +153,7 @@ def shifted(axis: Any, rank: int) -> Any:
     return axis % max(rank, 1) + 1
 
 
-def spread(values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+def of_one_batch(values: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
     """Give every array a batch axis."""
     size = next(v.shape[0] for v, b in zip(values, batched, strict=True) if b)
     return [

@@ -1,4 +1,8 @@
-"""The box around an array: what the engine needs to know of a tensor, and no more."""
+"""The box around an array: what the engine needs to know of a tensor, and no more.
+
+An *alias* says that a tensor is a view: of which base, and by which steps. When the base is written in place, the
+history of the view is made anew by following those steps from the base.
+"""
 
 from typing import Any
 

@@ -2,6 +2,9 @@
 
 A back end (`lucidgrad.backends.protocol.Backend`) registers the array types it owns and the device
 name it answers to; the engine asks here and never learns which library it computes with.
+
+A *place* is a device and a stream of it. Where a back end has streams, nodes remember the place they ran at, and a
+walk goes there and lets streams wait for each other; where none has, nobody asks.
 """
 
 import threading

@@ -1,6 +1,7 @@
 """From a call on tensors to a kernel and a node, for any mixture of arguments; and views.
 
-`operators` does the same for the arguments that are common, faster.
+`operators` does the same for the arguments that are common, faster. The *home* of a call is the back end that computes
+it, which the types of its arguments tell; the *way* is where the kernels of a primitive stand for such types.
 """
 
 import functools
@@ -88,8 +89,8 @@ def unified(primitive: Primitive, arrays: Sequence[Any]) -> Any:
 
 def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
     """What each cotangent must become: shape, dtype, and the batch levels it was spread over."""
-    spread = getattr(y, "levels", ())
-    return tuple([None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(spread, a)) for a in arrays])
+    levels = getattr(y, "levels", ())
+    return tuple([None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(levels, a)) for a in arrays])
 
 
 def alike(array: Any, *others: Any) -> bool:
@@ -98,11 +99,11 @@ def alike(array: Any, *others: Any) -> bool:
     return all(getattr(other, "levels", ()) == own for other in others)
 
 
-def _missing(spread: Any, array: Any) -> tuple[Any, ...]:
-    if not spread or (len(spread) == 1 and spread[0][0] is getattr(array, "level", 0)):  # the usual cases in short
+def _missing(levels: Any, array: Any) -> tuple[Any, ...]:
+    if not levels or (len(levels) == 1 and levels[0][0] is getattr(array, "level", 0)):  # the usual cases in short
         return ()
     own = getattr(array, "levels", ())
-    return tuple(level for level in spread if level not in own)
+    return tuple(level for level in levels if level not in own)
 
 
 def place_of(array: Any) -> Any:

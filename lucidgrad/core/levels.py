@@ -3,6 +3,9 @@
 A `Layer` is an array made of arrays. It hides how it is made: tensors, nodes and rules work on it unchanged.
 Layers nest, the newest outermost; each has the number of its level. A level begins and ends with the transform
 that made it; walks may still meet its layers afterwards, users may not.
+
+A layer is *outside* if it is a cotangent that came into the level from a walk that began outside of it: such a walk
+sums over the examples of a batch where one value served them all. A walk that began inside keeps them apart.
 """
 
 import itertools

@@ -1,4 +1,8 @@
-"""Primitives: a forward program, its derivative rule, and what its kind gives for free."""
+"""Primitives: a forward program, its derivative rule, and what its kind gives for free.
+
+A *recipe* is what a walk needs of a primitive for one set of inputs that want gradients: which items a node keeps, and
+the rules with their parameters bound to those items. It is made once; all nodes of such calls share it.
+"""
 
 import functools
 import inspect

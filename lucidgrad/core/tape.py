@@ -1,4 +1,9 @@
-"""The tape: nodes, leaves, what they keep, hooks, and the marks of in-place writes."""
+"""The tape: nodes, leaves, what they keep, hooks, and the marks of in-place writes.
+
+*Extras* hold what few nodes have: hooks, the stream they ran on, notes. A node without any is plain, and the walk
+spends no thought on it. A *fork* is the node of an operation with several results; each result's tensor points to an
+*output* of the fork, which hands the cotangent on to it, so that the rule runs once, when all have arrived.
+"""
 
 import itertools
 import weakref

@@ -7,7 +7,7 @@ allowed; it ends in one of the last two. All is computed with logarithms, and th
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import spread
+from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
 
@@ -83,7 +83,7 @@ def _jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """Batching: more examples."""
-    e, *rest = spread(values, batched)
+    e, *rest = of_one_batch(values, batched)
     b, t, n, states = e.shape
     e = run("reshape", run("moveaxis", e, source=0, destination=1), shape=(t, b * n, states))
     rest = [run("reshape", r, shape=(b * n, *r.shape[2:])) for r in rest]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import spread, through_program
+from lucidgrad.core.batching import of_one_batch, through_program
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import axis_of, product
@@ -13,7 +13,7 @@ from .numbers import inexact
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """Batching: every array with a batch axis; the first has the logits' axes."""
-    values = spread(values, batched)
+    values = of_one_batch(values, batched)
     axis = axis_of("cross_entropy_rows", keywords["axis"], len(values[0].shape) - 1)
     return call(*values, **{**keywords, "axis": axis + 1})
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import spread
+from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 from lucidgrad.extents import Sizes, lead_and_last, out_sizes
 
@@ -14,7 +14,7 @@ from .windows import positions
 
 def _as_is(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """Batching for what acts on the last axes."""
-    return call(*spread(values, batched), **keywords)
+    return call(*of_one_batch(values, batched), **keywords)
 
 
 def _flat(xp: Any, x: Any, count: int) -> Any:

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import shift_axis, shifted, spread as of_one_batch
+from lucidgrad.core.batching import of_one_batch, shift_axis, shifted
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 

@@ -7,7 +7,7 @@ nothing, and so makes the rules of products right where elements are zero.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core.batching import spread
+from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, joint, primitive
@@ -45,7 +45,7 @@ def _running(xp: Any, combine: Callable[[Any, Any], Any], x: Any, axis: int) -> 
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """Batching for scans: the axis one further; a 0-d example is one element."""
-    values = spread(values, batched)
+    values = of_one_batch(values, batched)
     rank = len(values[0].shape) - 1
     axis = _axis("axis", keywords["axis"], rank) + 1
     if not rank:

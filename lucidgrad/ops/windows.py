@@ -7,7 +7,7 @@ and so are the functions that pull its cotangents back: the three are closed und
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import spread
+from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 from lucidgrad.extents import Sizes, check_channels, lead_and_last, out_sizes
@@ -140,7 +140,7 @@ def _with_weights(call: Any, values: Sequence[Any], batched: Sequence[bool], key
         b, n, *rest = x.shape
         y = call(run("reshape", x, shape=(b * n, *rest)), w, **keywords)
         return run("reshape", y, shape=(b, n, *y.shape[1:]))
-    x, w = spread(values, batched)
+    x, w = of_one_batch(values, batched)
     b = x.shape[0]
     if not b:
         return _of_none(_with_weights, call, (x, w), keywords)
@@ -149,7 +149,7 @@ def _with_weights(call: Any, values: Sequence[Any], batched: Sequence[bool], key
 
 
 def _for_weights(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-    x, h = spread(values, batched)
+    x, h = of_one_batch(values, batched)
     b = x.shape[0]
     if not b:
         return _of_none(_for_weights, call, (x, h), keywords)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.core.batching import Batched, spread
+from lucidgrad.core.batching import Batched, of_one_batch
 from lucidgrad.core.box import Box
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace as ops
@@ -222,7 +222,7 @@ def _extreme_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: int, largest: bool)
 def _extreme_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     rank = len(values[0].shape) - batched[0]
     axis = axis_of("extreme_put", keywords["axis"], rank) + 1
-    return call(*spread(values, batched), **{**keywords, "axis": axis})
+    return call(*of_one_batch(values, batched), **{**keywords, "axis": axis})
 
 
 @primitive(REDUCTION, vjp=(_extreme_x, _extreme_src, None), jvp=_extreme_jvp, batch=_extreme_batch)

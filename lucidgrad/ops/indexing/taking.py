@@ -6,7 +6,7 @@ The positions are an array input, so they may be batched.
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import spread
+from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.ops.axes import axis_of, beside, product
@@ -70,7 +70,7 @@ def _take_put_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], k
     axis = axis_of("take_put", axis, rank) + 1
     if not batched[1]:
         return call(*values, axis=axis, size=size)
-    g, i = spread(values, batched)
+    g, i = of_one_batch(values, batched)
     flat = run("reshape", g, shape=(*g.shape[:axis], product(i.shape[1:]), *g.shape[axis + len(i.shape) - 1 :]))
     return run("put_along_axis_add", flat, _line_up(i, 1, axis, rank + 1), axis=axis, size=size)
 

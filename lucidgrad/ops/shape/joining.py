@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from lucidgrad.core import device
-from lucidgrad.core.batching import Batched, spread
+from lucidgrad.core.batching import Batched, of_one_batch
 from lucidgrad.core.levels import Layer, run
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 from lucidgrad.extents import check_count
@@ -26,7 +26,7 @@ def _concat_vjp(xp: Any, g: Any, xs_meta: Any, *, axis: int | None) -> Any:
 
 
 def _concat_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-    values, axis = spread(values, batched), keywords["axis"]
+    values, axis = of_one_batch(values, batched), keywords["axis"]
     if axis is None:
         return call(*(run("reshape", v, shape=(v.shape[0], product(v.shape[1:]))) for v in values), axis=1)
     return call(*values, axis=axis_of("concat", axis, len(values[0].shape) - 1) + 1)
@@ -158,7 +158,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
 
 # -- stack and unstack ---------------------------------------------------------------------------
 def _stack_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-    values = spread(values, batched)
+    values = of_one_batch(values, batched)
     return call(*values, axis=axis_of("stack", keywords["axis"], len(values[0].shape)) + 1)
 
 
