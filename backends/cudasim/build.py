@@ -33,9 +33,10 @@ FLAGS = "-std=c++17 -O2 -fPIC -fvisibility=hidden -fno-strict-aliasing -Wall -We
 UNUSED_FOR = 30 * 86400  # seconds after which what a build left is removed
 PATIENCE = 300  # seconds for one call of the compiler
 
+#: Environments share what was built; the one that built it may be gone, so its own Python is the last resort.
 NVCC = """\
 #!/bin/sh
-exec '{python}' -I -S "$(dirname "$0")/nvcc.py" "$@"
+exec "${{CUDASIM_PYTHON:-{python}}}" -I -S "$(dirname "$0")/nvcc.py" "$@"
 """
 
 Texts = dict[Path, bytes]  # of the sources and headers, by their paths in the package

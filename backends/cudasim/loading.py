@@ -53,6 +53,7 @@ def set_environment(home: build.Home) -> None:
     root, cache = str(home.root), str(build.cache())
     os.environ["CUDA_PATH"] = os.environ["CUDA_HOME"] = os.environ["CUDASIM_HOME"] = root
     os.environ["NVCC"] = str(home.root / "bin" / "nvcc")
+    os.environ["CUDASIM_PYTHON"] = sys.executable  # for the emulated compiler
     os.environ["CUDASIM_CACHE"] = cache
     os.environ["CUDASIM_CXX"] = str(build.compiler())
     os.environ["CUPY_CACHE_DIR"] = os.path.join(cache, "cupy")  # kernels of a real GPU must never be found there

@@ -1,5 +1,10 @@
 """Kernels that users write: generated, raw, with all that a block of threads can do together."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -157,6 +162,17 @@ def test_the_other_compiler(xp):
     assert x.get().tolist() == [21, 21, 21]
     with pytest.raises(xp.cuda.compiler.CompileException, match="nonsense"):
         xp.RawKernel(code.replace("WIDTH", "nonsense"), "f", backend="nvcc").compile()
+
+
+def test_the_other_compiler_outlives_the_environment_that_built_it(xp, monkeypatch):
+    recorded = Path(os.environ["NVCC"]).read_text()
+    assert "CUDASIM_PYTHON" in recorded and os.environ["CUDASIM_PYTHON"] == sys.executable
+    monkeypatch.setenv("CUDASIM_PYTHON", "/nowhere/python")
+    gone = subprocess.run([os.environ["NVCC"], "--version"], capture_output=True, text=True)
+    assert gone.returncode and "/nowhere/python" in gone.stderr
+    monkeypatch.setenv("CUDASIM_PYTHON", sys.executable)
+    found = subprocess.run([os.environ["NVCC"], "--version"], capture_output=True, text=True)
+    assert "emulated" in found.stdout
 
 
 def test_half_precision(xp):
