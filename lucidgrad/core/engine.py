@@ -93,7 +93,7 @@ class Walk:
     """
 
     __slots__ = (
-        "_switched", "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "nested", "origins", "owned",
+        "_before", "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "nested", "origins", "owned",
         "pending", "plan", "retain_graph", "retained", "uses",
     )  # fmt: skip
 
@@ -107,14 +107,14 @@ class Walk:
         self.retained: list[tuple[Any, Any]] = []
         self.at_end: list[Callable[[Walk], Any]] = []
         self.nested = False  # whether another walk ran inside: it may have freed what this one needs
-        self._switched = False  # whether functions run as `create_graph` says
+        self._before: Recording | None = None  # what held outside, once functions run as `create_graph` says
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
         self.origins: dict[Any, Any] = {}  # node -> the place its pending cotangent was made at
 
     def run(self, seeds: Sequence[tuple[Any, Any]], finish: Callable[[], None] | None = None) -> None:
         """Walk from the seeds, pairs of node and cotangent; then `finish`, where warnings are still silenced."""
-        modes, outer = recording.get(), walking.get()
+        outer = walking.get()
         room = _ROOM if outer is not None and sys.getrecursionlimit() < _DEEPEST else 0
         try:
             with device.quiet():
@@ -128,7 +128,8 @@ class Walk:
                     self._loop()
                     self._reap()
                 finally:
-                    recording.set(modes)
+                    if self._before is not None:
+                        recording.set(self._before)
                     walking.set(outer)
                     if outer is not None:
                         outer.nested = True
@@ -141,14 +142,15 @@ class Walk:
                 if finish is not None:
                     finish()
         finally:  # again: an exception may come anywhere, be it between two steps of the first time
-            recording.set(modes)
+            if self._before is not None:
+                recording.set(self._before)
             walking.set(outer)
 
     def _switch(self) -> None:
         """Record what functions do, or not: before the first one of a user's runs, and before rules are recorded."""
-        if not self._switched:
+        if self._before is None:
+            self._before = recording.get()
             recording.set(Recording(self.create_graph, None))
-            self._switched = True
 
     def _sow(self, seeds: Sequence[tuple[Any, Any]]) -> None:
         for node, _ in seeds if self.uses else ():
