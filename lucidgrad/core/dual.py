@@ -99,6 +99,8 @@ class Dual(Layer):
 
 def interpreter(primitive: Primitive) -> Callable[..., Any]:
     """How a primitive runs on dual numbers: its value one level down, and the tangent by its forward rule."""
+    if primitive.inline and primitive.jvp is None:
+        return functools.partial(primitive.program, namespace)
     moves = bool(primitive.jvp or primitive.joint or primitive.differentiable)
 
     def run_dual(*args: Any, **keywords: Any) -> Any:

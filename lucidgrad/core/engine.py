@@ -31,7 +31,10 @@ class _TapeNamespace:
 
     def __getattr__(self, name: str) -> Any:
         found = registry.get(name)
-        value = found.op if found is not None else getattr(self.public, name)
+        if found is None:
+            value = getattr(self.public, name)
+        else:
+            value = functools.partial(found.program, self) if found.inline else found.op
         setattr(self, name, value)
         return value
 

@@ -173,6 +173,7 @@ class Primitive:
         dtype: str,
         precision: str | None,
         single: bool | None,
+        inline: bool = False,
     ) -> None:
         code, defaults = (
             program.__code__,
@@ -199,7 +200,7 @@ class Primitive:
             )
         self.name = program.__name__
         self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
-        self.view, self.outputs, self.dtype = view, outputs, dtype
+        self.view, self.outputs, self.dtype, self.inline = view, outputs, dtype, inline
         self.precision, self.single = precision, vjp is not None and (kind.single if single is None else single)
         self.arrays = arrays[1:]
         self.optional = {name for name in self.arrays if name in given}
@@ -316,6 +317,7 @@ def primitive(
     dtype: str = "same",
     precision: str | None = None,
     single: bool | None = None,
+    inline: bool = False,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[P, R]]:
     """Declare a primitive: the decorated program computes it with any namespace ``xp``.
 
@@ -345,11 +347,14 @@ def primitive(
     single
         Whether inputs of 16 bits become float32 first, and the result 16 bits again, so that neither the program nor
         the rule rounds in between. False where kernels see to that themselves; by default as the kind says.
+    inline
+        It is (part of) a rule, under a name that back ends may have a kernel for, and needs no rules of its own: a tape
+        records its program, and dual numbers run it unless there is a ``jvp``.
     """
     from .operators import compile_op
 
     def declare(program: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
-        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision, single)
+        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision, single, inline)
         made.op = compile_op(made)
         functools.update_wrapper(made.op, program, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         del made.op.__wrapped__  # type: ignore[attr-defined]  # its signature has xp, ours has not

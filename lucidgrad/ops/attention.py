@@ -11,7 +11,6 @@ from lucidgrad.core.primitive import MATRIX, joint, primitive
 
 from .jvp_rules import on_duals
 from .numbers import INF
-from .recurrence import pull_through_program
 
 
 def _scores(xp: Any, q: Any, k: Any, m: Any, scale: float, causal: bool) -> Any:
@@ -92,20 +91,7 @@ def attention(xp: Any, q: Any, k: Any, v: Any, m: Any = None, /, *, scale: float
     return xp.matmul(_weights(xp, s, total), v), total
 
 
-def _attention_pull_vjp(
-    xp: Any, g: Any, h: Any, d: Any, t: Any, q: Any, k: Any, v: Any, m: Any, *, scale: float, causal: bool
-) -> Any:
-    return pull_through_program("attention_pull", g, (h, d, t, q, k, v, m), scale=scale, causal=causal)
-
-
-@primitive(
-    MATRIX,
-    vjp=joint(_attention_pull_vjp),
-    batch=through_program("attention_pull"),
-    jvp=on_duals("attention_pull"),
-    outputs=True,
-    single=True,
-)
+@primitive(MATRIX, batch=through_program("attention_pull"), outputs=True, inline=True)
 def attention_pull(
     xp: Any, h: Any, d: Any, t: Any, q: Any, k: Any, v: Any, m: Any = None, /, *,
     scale: float = 1.0, causal: bool = False,

@@ -1,7 +1,7 @@
 """Normalisation: values less their mean, over their standard deviation, along axes; layers and batches of them.
 
-`standardise` is the heart: its Jacobian is symmetric, so it pulls back and pushes forward by one function, and the
-second derivatives of all layers are made of it. In what follows h is the cotangent that is pulled back.
+`standardise` is the heart: its Jacobian is symmetric, so it pulls back and pushes forward by one function, of which the
+rules of all layers are made. In what follows h is the cotangent that is pulled back.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import REDUCTION, joint, primitive
 
-from .jvp_rules import hessian, of_pull, total
+from .jvp_rules import symmetric, total
 from .numbers import inexact
 from .reduction import batch_axes, batch_pull, count
 
@@ -29,7 +29,7 @@ def _standardise_vjp(xp: Any, g: Any, x: Any, *, axis: Any, eps: float, centre: 
 
 
 @primitive(
-    REDUCTION, vjp=_standardise_vjp, jvp=of_pull("standardise_pull"), batch=batch_axes, dtype="float", precision="full"
+    REDUCTION, vjp=_standardise_vjp, jvp=symmetric("standardise"), batch=batch_axes, dtype="float", precision="full"
 )
 def standardise(xp: Any, x: Any, /, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
     """``(x - mean) / sqrt(var + eps)`` along axes; without ``centre`` the mean counts as 0.
@@ -50,21 +50,21 @@ def standardise(xp: Any, x: Any, /, *, axis: Any = -1, eps: float = 1e-5, centre
     return d * _rate(xp, d, axis, eps)
 
 
-def _second(xp: Any, v: Any, u: Any, x: Any, axis: Any, eps: float, centre: bool) -> Any:
-    """The derivative with respect to x of ``sum(v * standardise_pull(u, x))``."""
+def _standardise_pull_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, eps: float, centre: bool) -> Any:
+    (h, x), (th, t) = xs, ts
+    over: dict[str, Any] = {"axis": axis, "eps": eps, "centre": centre}
+    first = None if th is None else xp.standardise_pull(th, x, **over)
+    if t is None:
+        return first
     d = _centred(xp, x, axis, centre)
     r = _rate(xp, d, axis, eps)
     s = d * r
-    pu, pv = (xp.standardise_pull(h, x, axis=axis, eps=eps, centre=centre) for h in (u, v))
-    su, sv, both = (xp.mean(p, axis=axis, keepdims=True) for p in (u * s, v * s, v * pu))
-    return -r * (s * both + su * pv + sv * pu)
+    of_h, of_t, of_both = (xp.mean(p, axis=axis, keepdims=True) for p in (h * s, t * s, t * y))
+    return total(first, -r * (s * of_both + of_h * xp.standardise_pull(t, x, **over) + of_t * y))
 
 
-def _standardise_pull_x(xp: Any, g: Any, h: Any, x: Any, *, axis: Any, eps: float, centre: bool) -> Any:
-    return _second(xp, g, h, x, axis, eps, centre)
-
-
-@primitive(REDUCTION, vjp=(_standardise_vjp, _standardise_pull_x), jvp=hessian("standardise_pull"), batch=batch_pull)
+# Dual numbers have a rule, since it pays: through the program a jvp of grad takes 4 % (small) to 21 % (large) longer.
+@primitive(REDUCTION, jvp=_standardise_pull_jvp, batch=batch_pull, inline=True)
 def standardise_pull(xp: Any, h: Any, x: Any, /, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
     """The cotangent of x for a cotangent h of ``standardise(x)``."""
     d = _centred(xp, x, axis, centre)
@@ -130,42 +130,7 @@ def layer_norm(
     return y if b is None else y + b
 
 
-def _layer_norm_pull_vjp(xp: Any, g: Any, h: Any, x: Any, w: Any, *, axes: int, eps: float, centre: bool) -> Any:
-    over: dict[str, Any] = {"axis": _trailing(axes, x.ndim), "eps": eps, "centre": centre}
-    return _layer_norm_push(xp, x, w, g, **over), *_layer_norm_turn(xp, h, x, w, g[:2], axes, over)
-
-
-def _layer_norm_turn(xp: Any, h: Any, x: Any, w: Any, moves: Any, axes: int, over: dict[str, Any]) -> Any:
-    """How the cotangents of x and w change with x and w: a Hessian, which is symmetric, so it serves both modes."""
-    gx, gw = moves
-    lead = tuple(range(x.ndim - axes))
-    first = None if gx is None else _second(xp, gx, h * w, x, **over)
-    second = None if gw is None else xp.standardise_pull(gw * h, x, **over)
-    to_w = None if gx is None else xp.sum(h * xp.standardise_pull(gx, x, **over), axis=lead)
-    return total(first, second), to_w
-
-
-def _layer_norm_pull_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axes: int, eps: float, centre: bool) -> Any:
-    h, x, w = xs
-    over: dict[str, Any] = {"axis": _trailing(axes, x.ndim), "eps": eps, "centre": centre}
-    found = [None] * 3 if ts[0] is None else xp.layer_norm_pull(ts[0], x, w, axes=axes, eps=eps, centre=centre)
-    turned = _layer_norm_turn(xp, h, x, w, ts[1:], axes, over)
-    return _sums(xp, y, found, (*turned, None))
-
-
-def _sums(xp: Any, y: Any, firsts: Any, seconds: Any) -> Any:
-    """Tangents of several values, each the sum of two parts that may be None."""
-    sums = map(total, firsts, seconds)
-    return tuple(xp.zeros_like(part) if t is None else t for part, t in zip(y, sums, strict=True))
-
-
-@primitive(
-    REDUCTION,
-    vjp=joint(_layer_norm_pull_vjp),
-    jvp=_layer_norm_pull_jvp,
-    batch=through_program("layer_norm_pull"),
-    outputs=True,
-)
+@primitive(REDUCTION, batch=through_program("layer_norm_pull"), outputs=True, inline=True)
 def layer_norm_pull(
     xp: Any, h: Any, x: Any, w: Any, /, *, axes: int = 1, eps: float = 1e-5, centre: bool = True
 ) -> Any:
@@ -230,40 +195,7 @@ def batch_norm(xp: Any, x: Any, w: Any, b: Any, /, *, eps: float = 1e-5) -> Any:
     return y, xp.mean(x, axis=axis), xp.var(x, axis=axis)
 
 
-def _batch_norm_pull_vjp(xp: Any, g: Any, h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float) -> Any:
-    to_h, to_m, to_v = _batch_norm_jvp(xp, (None, m, v), (x, w, None), g, eps=eps)
-    return to_h, *_batch_norm_turn(xp, h, x, w, v, g[:2], eps), to_m, to_v
-
-
-def _batch_norm_turn(xp: Any, h: Any, x: Any, w: Any, v: Any, moves: Any, eps: float) -> Any:
-    """How the cotangents of x and w change with x and w: a Hessian, which is symmetric, so it serves both modes."""
-    (gx, gw), axis, rank = moves, _all_but_channels(x.ndim), x.ndim
-    over: dict[str, Any] = {"axis": axis, "eps": eps, "centre": True}
-    turned = None if gw is None else xp.standardise_pull(_along(xp, gw, rank) * h, x, **over)
-    if gx is None:
-        return turned, None
-    to_x = _second(xp, gx, h * _along(xp, w, rank), x, **over)
-    scale = _along(xp, v * 2 / (count(x.shape, axis) or 1), rank)
-    to_x = total(to_x, turned, (gx - xp.mean(gx, axis=axis, keepdims=True)) * scale)
-    return to_x, xp.sum(h * xp.standardise_pull(gx, x, **over), axis=axis)
-
-
-def _batch_norm_pull_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, eps: float) -> Any:
-    h, x, w, _, v = xs
-    found = [None] * 3
-    if any(ts[i] is not None for i in (0, 3, 4)):
-        th, tm, tv = (xp.zeros_like(xs[i]) if ts[i] is None else ts[i] for i in (0, 3, 4))
-        found = xp.batch_norm_pull(th, x, w, tm, tv, eps=eps)
-    return _sums(xp, y, found, (*_batch_norm_turn(xp, h, x, w, v, ts[1:3], eps), None))
-
-
-@primitive(
-    REDUCTION,
-    vjp=joint(_batch_norm_pull_vjp),
-    jvp=_batch_norm_pull_jvp,
-    batch=through_program("batch_norm_pull"),
-    outputs=True,
-)
+@primitive(REDUCTION, batch=through_program("batch_norm_pull"), outputs=True, inline=True)
 def batch_norm_pull(xp: Any, h: Any, x: Any, w: Any, m: Any, v: Any, /, *, eps: float = 1e-5) -> Any:
     """The cotangents of x, w and b for cotangents h, m and v of what ``batch_norm(x, w, b)`` gives."""
     axis, rank = _all_but_channels(x.ndim), x.ndim

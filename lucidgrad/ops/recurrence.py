@@ -1,57 +1,15 @@
 """Recurrent layers over whole sequences: the input's projection comes in, all states come out.
 
-Each layer and what pulls cotangents back through it are primitives, so that a device can run the loop over time in
-buffers of its own. What pulls back has a rule too: the tape differentiates its program. Time is the first axis.
+Each layer and what pulls cotangents back through it have a name, so that a device can run the loop over time in
+buffers of its own. Time is the first axis.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core import device
 from lucidgrad.core.batching import through_program
-from lucidgrad.core.dispatch import box, floats
-from lucidgrad.core.engine import Walk, tape_namespace
-from lucidgrad.core.modes import recorded
-from lucidgrad.core.plan import Plan
-from lucidgrad.core.primitive import MATRIX, joint, primitive, registry
-from lucidgrad.core.tape import Leaf
+from lucidgrad.core.primitive import MATRIX, joint, primitive
 
-from .elementwise.arithmetic import positive
 from .jvp_rules import on_duals
-
-
-def pull_through_program(name: str, g: tuple[Any, ...], xs: Sequence[Any], **keywords: Any) -> tuple[Any, ...]:
-    """The cotangents of arrays xs (or None) for those of a primitive's outputs: its program on the tape, walked back.
-
-    The program sees the arrays as if they were independent. Given tensors, the result has a history in its turn.
-    """
-    on_tape = type(g[0]) not in device.by_array
-    with recorded(True):
-        inputs = [None if x is None else _own_node(x, on_tape) for x in xs]
-        ys = registry[name].program(tape_namespace, *inputs, **keywords)
-        ends = [(y._node, h) for y, h in zip(ys, g, strict=True) if y._node is not None]
-        leaves = [None if x is None else x._node for x in inputs]
-        walk = Walk(
-            Plan([node for node, _ in ends], [leaf for leaf in leaves if leaf is not None]),
-            create_graph=on_tape,
-            retain_graph=on_tape,
-        )
-        walk.run(ends)
-        xp = tape_namespace if on_tape else device.by_array[type(g[0])].xp
-        return tuple(
-            None if leaf is None else walk.arrived[leaf] if leaf in walk.arrived else xp.zeros_like(x)
-            for leaf, x in zip(leaves, xs, strict=True)
-        )
-
-
-def _own_node(x: Any, on_tape: bool) -> Any:
-    """A tensor of its own around the values of x: a walk ends there, whatever x was made of. Flags have no node."""
-    if x.dtype not in floats:
-        return x if on_tape else box(x)
-    fresh = positive(x) if on_tape else box(x)
-    if fresh._node is None:
-        fresh._node = Leaf(fresh)
-    return fresh
 
 
 def _parts(xp: Any, x: Any, count: int) -> Any:
@@ -130,18 +88,7 @@ def lstm_sequence(xp: Any, x: Any, h: Any, c: Any, w: Any, b: Any = None, /) -> 
     return xp.stack(*hidden, axis=0), xp.stack(*inner, axis=0)
 
 
-def _lstm_pull_vjp(xp: Any, g: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, c: Any, w: Any) -> Any:
-    return pull_through_program("lstm_sequence_pull", g, (gy, gs, hs, s, h, c, w))
-
-
-@primitive(
-    MATRIX,
-    vjp=joint(_lstm_pull_vjp),
-    batch=through_program("lstm_sequence_pull"),
-    jvp=on_duals("lstm_sequence_pull"),
-    outputs=True,
-    single=True,
-)
+@primitive(MATRIX, batch=through_program("lstm_sequence_pull"), outputs=True, inline=True)
 def lstm_sequence_pull(xp: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, c: Any, w: Any, /) -> Any:
     """The cotangents of all inputs for those, gy and gs, of ``hs, s = lstm_sequence(x, h, c, w, b)``."""
     steps = [_parts(xp, step, 5) for step in xp.unstack(s, axis=0)]
@@ -224,18 +171,7 @@ def gru_sequence(xp: Any, x: Any, h: Any, w: Any, b: Any = None, /) -> Any:
     return xp.stack(*hidden, axis=0), xp.stack(*inner, axis=0)
 
 
-def _gru_pull_vjp(xp: Any, g: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, w: Any) -> Any:
-    return pull_through_program("gru_sequence_pull", g, (gy, gs, hs, s, h, w))
-
-
-@primitive(
-    MATRIX,
-    vjp=joint(_gru_pull_vjp),
-    batch=through_program("gru_sequence_pull"),
-    jvp=on_duals("gru_sequence_pull"),
-    outputs=True,
-    single=True,
-)
+@primitive(MATRIX, batch=through_program("gru_sequence_pull"), outputs=True, inline=True)
 def gru_sequence_pull(xp: Any, gy: Any, gs: Any, hs: Any, s: Any, h: Any, w: Any, /) -> Any:
     """The cotangents of all inputs for those, gy and gs, of ``hs, s = gru_sequence(x, h, w, b)``."""
     steps = [_parts(xp, step, 4) for step in xp.unstack(s, axis=0)]
@@ -303,18 +239,7 @@ def rnn_sequence(xp: Any, x: Any, h: Any, w: Any, b: Any = None, /, *, nonlinear
     return xp.stack(*hidden, axis=0)
 
 
-def _rnn_pull_vjp(xp: Any, g: Any, gy: Any, hs: Any, h: Any, w: Any, *, nonlinearity: str) -> Any:
-    return pull_through_program("rnn_sequence_pull", g, (gy, hs, h, w), nonlinearity=nonlinearity)
-
-
-@primitive(
-    MATRIX,
-    vjp=joint(_rnn_pull_vjp),
-    batch=through_program("rnn_sequence_pull"),
-    jvp=on_duals("rnn_sequence_pull"),
-    outputs=True,
-    single=True,
-)
+@primitive(MATRIX, batch=through_program("rnn_sequence_pull"), outputs=True, inline=True)
 def rnn_sequence_pull(xp: Any, gy: Any, hs: Any, h: Any, w: Any, /, *, nonlinearity: str = "tanh") -> Any:
     """The cotangents of all inputs for that, gy, of ``hs = rnn_sequence(x, h, w, b)``."""
     gh = None

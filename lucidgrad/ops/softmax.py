@@ -1,7 +1,7 @@
-"""Softmax and its logarithm, each with one rule, and the rules themselves as primitives.
+"""Softmax and its logarithm, each with one rule.
 
-What pulls a cotangent back has a name of its own (``softmax_pull``), so that a device can compute it in one pass,
-and a rule of its own, so that every order of derivative follows. There ``h`` is the cotangent that is pulled back.
+What pulls a cotangent back has a name of its own (``softmax_pull``), so that a device can compute it in one pass.
+There ``h`` is the cotangent that is pulled back.
 """
 
 from typing import Any
@@ -66,21 +66,7 @@ def softmax(xp: Any, x: Any, /, axis: Any = -1) -> Any:
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-def _log_softmax_pull_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any) -> Any:
-    (h, s), (th, t) = xs, ts
-    first = None if th is None else xp.log_softmax_pull(th, s, axis=axis)
-    return first if t is None else total(first, -t * xp.exp(s) * xp.sum(h, axis=axis, keepdims=True))
-
-
-@primitive(
-    REDUCTION,
-    vjp=(
-        lambda xp, g, s, *, axis: g - xp.sum(g * xp.exp(s), axis=axis, keepdims=True),
-        lambda xp, g, h, s, *, axis: -g * xp.exp(s) * xp.sum(h, axis=axis, keepdims=True),
-    ),
-    jvp=_log_softmax_pull_jvp,
-    batch=batch_pull,
-)
+@primitive(REDUCTION, batch=batch_pull, inline=True)
 def log_softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
     """The cotangent of x for a cotangent h of ``s = log_softmax(x)``."""
     return h - xp.exp(s) * xp.sum(h, axis=axis, keepdims=True)
@@ -89,7 +75,7 @@ def log_softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
 @primitive(
     REDUCTION,
     vjp=lambda xp, g, y, *, axis: xp.log_softmax_pull(g, y, axis=axis),
-    jvp=of_pull("log_softmax_pull"),
+    jvp=lambda xp, y, xs, ts, *, axis: ts[0] - xp.sum(ts[0] * xp.exp(y), axis=axis, keepdims=True),
     batch=batch_axes,
     dtype="float",
     precision="full",

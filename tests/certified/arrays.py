@@ -72,12 +72,6 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, **keywords: np.asarray(function(x, **keywords), dtype=object)
 
 
-def extreme_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    h, s = (_kept(r, x, axis, keepdims) for r in (h, s))
-    hit = each(lambda a, b: mp.mpf(a == b), x, s)
-    return hit * h / _sum(hit, axis, True)
-
-
 def extreme_put(x: Any, src: Any, i: Any, *, axis: int, largest: bool = True) -> Any:
     y = np.array(x, dtype=object)
     for at in np.ndindex(src.shape):
@@ -115,10 +109,6 @@ def log_softmax(x: Any, *, axis: Any = -1) -> Any:
 
 def softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
     return s * (h - _sum(h * s, axis, True))
-
-
-def log_softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
-    return h - _exp(s) * _sum(h, axis, True)
 
 
 def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -167,13 +157,6 @@ def standardise(x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = Tru
     return d * rate
 
 
-def standardise_pull(h: Any, x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
-    d, rate = _parts(x, axis, eps, centre)
-    s = d * rate
-    h = h - s * mean(h * s, axis=axis, keepdims=True) - (mean(h, axis=axis, keepdims=True) if centre else 0)
-    return h * rate
-
-
 def _over(x: Any, axes: int, eps: float, centre: bool) -> dict[str, Any]:
     return {"axis": tuple(range(x.ndim - axes, x.ndim)), "eps": eps, "centre": centre}
 
@@ -181,11 +164,6 @@ def _over(x: Any, axes: int, eps: float, centre: bool) -> dict[str, Any]:
 def layer_norm(x: Any, w: Any, b: Any = None, *, axes: int = 1, eps: float = 1e-5, centre: bool = True) -> Any:
     y = standardise(x, **_over(x, axes, eps, centre)) * w
     return y if b is None else y + b
-
-
-def layer_norm_pull(h: Any, x: Any, w: Any, *, axes: int = 1, eps: float = 1e-5, centre: bool = True) -> Any:
-    over, lead = _over(x, axes, eps, centre), tuple(range(x.ndim - axes))
-    return standardise_pull(h * w, x, **over), _sum(h * standardise(x, **over), lead), _sum(h, lead)
 
 
 def _along(r: Any, rank: int) -> Any:
@@ -196,14 +174,6 @@ def batch_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5) -> Any:
     axis = (0, *range(2, x.ndim))
     y = standardise(x, axis=axis, eps=eps) * _along(w, x.ndim) + _along(b, x.ndim)
     return y, mean(x, axis=axis), var(x, axis=axis)
-
-
-def batch_norm_pull(h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float = 1e-5) -> Any:
-    axis, rank = (0, *range(2, x.ndim)), x.ndim
-    n = mp.mpf(_count(x, axis))
-    to_x = standardise_pull(h * _along(w, rank), x, axis=axis, eps=eps) + _along(m, rank) / n
-    to_x = to_x + (x - mean(x, axis=axis, keepdims=True)) * _along(v, rank) * 2 / n
-    return to_x, _sum(h * standardise(x, axis=axis, eps=eps), axis), _sum(h, axis)
 
 
 # -- recurrent layers and attention ------------------------------------------------------------------
@@ -396,9 +366,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         f.__name__: f
         for f in (
-            mean, var, std, logsumexp, vector_norm, extreme_pull, extreme_put, logcumsumexp, softmax, log_softmax,
-            softmax_pull, log_softmax_pull, logsumexp_pull, var_pull, std_pull, cross_entropy_rows, cross_entropy_pull,
-            standardise, standardise_pull, layer_norm, layer_norm_pull, batch_norm, batch_norm_pull, lstm_sequence,
+            mean, var, std, logsumexp, vector_norm, extreme_put, logcumsumexp, softmax, log_softmax,
+            softmax_pull, logsumexp_pull, var_pull, std_pull, cross_entropy_rows, cross_entropy_pull,
+            standardise, layer_norm, batch_norm, lstm_sequence,
             gru_sequence, rnn_sequence, attention, path_logsumexp, dft, half_dft, real_dft,
         )
     },

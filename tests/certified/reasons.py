@@ -51,11 +51,6 @@ CUDA_REASONS: dict[str, str] = {
 
 #: Primitives without a row of their own, each with its reason.
 MISSING: dict[str, str] = {
-    name: f"its values are the VJP of {name.removesuffix('_pull')}, which has a row; its inputs are states that belong "
-    f"together, so that single ones can't be moved; the laws check its derivatives"
-    for name in ("attention_pull", "lstm_sequence_pull", "gru_sequence_pull", "rnn_sequence_pull")
-}
-MISSING |= {
     name: f"the derivative of {of} with respect to a parameter, which that row shows; it is compared with mpmath "
     f"to the second order in tests/ops/test_parameter_derivatives.py"
     for name, of in {

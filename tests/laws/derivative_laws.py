@@ -8,7 +8,21 @@ from lucidgrad.core import device, dispatch, dual
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.primitive import ELEMENTWISE
 
-from .law import call, close, differentiable, draw, each, function, gradients, host, law, live, tensors, wanted
+from .law import (
+    call,
+    close,
+    differentiable,
+    draw,
+    each,
+    function,
+    gradients,
+    host,
+    law,
+    live,
+    seeds_for,
+    tensors,
+    wanted,
+)
 
 CPU = device.backend_named("cpu")
 
@@ -126,6 +140,26 @@ def jvp_has_derivatives(primitive, samples):
             return dual.jvp(primitive, tape_namespace, y, full, moved, keywords)
 
         lg.autograd.gradcheck(tangents, (*xs, *ts), fast_mode=True, **STEP)
+
+
+@law(applies=differentiable)
+def gradients_have_tangents(primitive, samples):
+    """Forward over reverse is reverse over reverse, since Hessians are symmetric."""
+    for sample in each(primitive, samples)[:2]:
+        of, xs = function(primitive, sample)
+        if any(x.dtype in dispatch.complexes for x in xs):
+            continue
+
+        def loss(*xs, of=of):
+            ys = [y for y in of(*xs) if lg.isdtype(y.dtype, "real floating")]
+            return sum(((y * lg.asarray(g)).sum() for y, g in zip(ys, seeds_for(ys), strict=True)), 0 * xs[0].sum())
+
+        ts = [lg.asarray(draw(x.shape, x.dtype, 7)) for x in xs]
+        found = lg.func.jvp(lg.func.grad(loss, tuple(range(len(xs)))), tuple(x.detach() for x in xs), tuple(ts))[1]
+        slopes = lg.autograd.grad(loss(*xs), xs, create_graph=True)
+        along = sum((g * t).sum() for g, t in zip(slopes, ts, strict=True))
+        expected = lg.autograd.grad(along, xs, materialize_grads=True)
+        close([host(t) for t in found], [host(g) for g in expected], rtol=1e-8, atol=1e-9, what=f"{sample}")
 
 
 # -- kinks -------------------------------------------------------------------------------------------
