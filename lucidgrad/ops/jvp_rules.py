@@ -1,9 +1,9 @@
 """Forward rules that follow from what is declared already, so that no derivative is stated twice.
 
-A primitive ``y = f(x)`` whose rule calls a pull, ``f_pull(h, x) = Jᵀ h``, has its Jacobian in that pull's own rule for
-h: the transpose of the transpose. A pull is linear in h, and its derivative by x is a Hessian, which is symmetric: the
-rule for x serves in both directions. Primitives without a pull are products, whose rule is the product rule, or
-reductions, whose tangent is the sum of tangents times the gradient.
+A primitive ``y = f(x)`` whose rule calls a pull with rules, ``f_pull(h, x) = Jᵀ h``, has its Jacobian in that pull's
+own rule for h: the transpose of the transpose. A pull is linear in h, and its derivative by x is a Hessian, which is
+symmetric: the rule for x serves in both directions. Others are products, whose rule is the product rule, have a
+symmetric Jacobian, or are reductions, whose tangent is the sum of tangents times the gradient.
 """
 
 import functools

@@ -121,12 +121,6 @@ def var_pull(h: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepd
     return _kept(h, x, axis, keepdims) * 2 * d / (_count(x, axis) - mp.mpf(correction))
 
 
-def std_pull(h: Any, s: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    d = x - mean(x, axis=axis, keepdims=True)
-    h, s = (_kept(r, x, axis, keepdims) for r in (h, s))
-    return h / s * d / (_count(x, axis) - mp.mpf(correction))
-
-
 def cross_entropy_rows(x: Any, i: Any, *, axis: int = -1, ignore_index: int = -100) -> Any:
     rows = np.moveaxis(-log_softmax(x, axis=axis), axis, -1)
     y = zeros(i.shape)
@@ -367,7 +361,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         f.__name__: f
         for f in (
             mean, var, std, logsumexp, vector_norm, extreme_put, logcumsumexp, softmax, log_softmax,
-            softmax_pull, logsumexp_pull, var_pull, std_pull, cross_entropy_rows, cross_entropy_pull,
+            softmax_pull, logsumexp_pull, var_pull, cross_entropy_rows, cross_entropy_pull,
             standardise, layer_norm, batch_norm, lstm_sequence,
             gru_sequence, rnn_sequence, attention, path_logsumexp, dft, half_dft, real_dft,
         )

@@ -242,6 +242,7 @@ def sigmoid(xp: Any, x: Any, /) -> Any:
     return xp.where(x >= 0, 1, e) / (e + 1)
 
 
+# A primitive, since it pays: through the program a grad of grad takes 3 to 33 %, a jvp of grad 3 to 19 % longer.
 @primitive(ELEMENTWISE, vjp=(lambda xp, g, s: xp.sigmoid_pull(g, s), lambda xp, g, h, s: g * h * (1 - 2 * s)))
 def sigmoid_pull(xp: Any, h: Any, s: Any, /) -> Any:
     """The rule of `sigmoid`: what a cotangent h of its value becomes."""
