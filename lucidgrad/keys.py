@@ -66,6 +66,8 @@ def raw_key(key: Any, array: Any) -> Any:
         return tuple([raw_key(part, array) for part in key])
     if isinstance(key, Box):
         return _array_of(key, array)
+    if type(key) in device.by_array and key.shape == () and _kind(key.dtype) == 1:
+        return int(key)
     if isinstance(key, (bool, list)) or type(key) in device.by_array:
         if isinstance(key, list):
             key = [k.tolist() if hasattr(k, "tolist") else k for k in key]

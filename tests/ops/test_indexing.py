@@ -272,6 +272,12 @@ def test_a_single_element_is_a_view():
     assert x.tolist() == [0.0, 6.0, 2.0]
 
 
+@pytest.mark.parametrize("one", [1, np.int64(1), np.array(1), lg.asarray(1), np.array(1, "uint8")])
+def test_whatever_is_one_integer_gives_a_view(one):
+    x = lg.asarray(numbers((3, 2)))
+    assert np.shares_memory(x[one].array, x.array) and np.shares_memory(x[one, :1].array, x.array)
+
+
 @pytest.mark.parametrize(
     ("key", "words"),
     [(3, "out of bounds"), ((0, 0, 0), "too many"), ((..., ...), "ellips"), (np.array([5]), "out of bounds")],
