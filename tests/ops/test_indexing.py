@@ -549,6 +549,13 @@ def test_maps_over_any_argument_of_index_put_are_loops(where, accumulate):
     np.testing.assert_array_equal(found.numpy(), np.stack(rows))
 
 
+def test_a_narrow_index_serves_more_examples_than_it_can_count():
+    xs = numbers((300, 4))
+    i = (np.arange(300) % 4).astype("uint8")
+    found = lg.func.vmap(lambda x, i: x[i])(lg.asarray(xs), lg.asarray(i))
+    np.testing.assert_array_equal(found.numpy(), xs[np.arange(300), i])
+
+
 def test_an_index_that_was_written_since_is_told():
     i = lg.asarray([0, 1])
     x = lg.ones(3, requires_grad=True)

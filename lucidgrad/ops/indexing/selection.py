@@ -102,10 +102,10 @@ def _in_batch(key: tuple[Any, ...], at: Any) -> tuple[tuple[Any, ...], Any]:
     """A key and its positions, which differ between examples, as those of the whole batch: each in its own example."""
     several = sum(type(part) is At for part in key) > 1
     rows = run("moveaxis", at, source=1, destination=0) if several else run("reshape", at, shape=(1, *at.shape))
+    rows = run("astype", rows, dtype=dtypes.named("int64"), copy=False)  # there may be more examples than positions
     sizes = tuple(rows.shape[1:])
     own = run("reshape", _counted(sizes[0], at), shape=(1, sizes[0], *(1,) * (len(sizes) - 1)))
-    own = run("astype", run("broadcast_to", own, shape=(1, *sizes)), dtype=rows.dtype)
-    return (At(), *key), run("concat", own, rows, axis=0)
+    return (At(), *key), run("concat", run("broadcast_to", own, shape=(1, *sizes)), rows, axis=0)
 
 
 def _pick_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
