@@ -21,6 +21,7 @@ from lucidgrad.core.errors import DeviceError
 from lucidgrad.core.items import meta_of
 from lucidgrad.core.levels import BINARY, COMPARE, Layer
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, registry
+from lucidgrad.keys import parted
 
 
 class Offered:
@@ -143,8 +144,9 @@ class Generic(Backend):
         if type(value) not in self.array_types:
             value = self.asarray(value, dtype=self.dtype_of(array))
         if key is not Ellipsis:
-            steps = ((registry["index"], {"key": key}, meta_of(array)),)
-            value = registry["overwrite"].program(self.xp, array, value, steps=steps)
+            key, at = parted(key, array.shape)
+            steps = ((registry["index" if at is None else "pick"], {"key": key}, meta_of(array)),)
+            value = registry["overwrite"].program(self.xp, array, value, at, steps=steps)
         array[...] = self.kernels["astype"](value, array.dtype)
         return array
 

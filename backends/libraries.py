@@ -10,6 +10,7 @@ from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.errors import DeviceError
 from lucidgrad.core.primitive import registry
+from lucidgrad.keys import joined, parted, parts_of
 
 from .generic import Generic
 
@@ -18,38 +19,28 @@ _NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex1
 
 def _forwards(key: Any, shape: Any) -> tuple[Any, tuple[int, ...]]:
     """A key without backward slices, and the axes to flip for it: PyTorch knows no negative steps."""
-    parts = key if isinstance(key, tuple) else (key,)
-    widths = [_width(part) for part in parts]
+    parts = parts_of(key)
     axis, axes, made = 0, [], []
-    for part, width in zip(parts, widths, strict=True):
+    for part in parts:
         if part is Ellipsis:
-            axis += len(shape) - sum(widths)
-        elif isinstance(part, slice) and part.step is not None and part.step < 0:
+            axis += len(shape) - sum(p is not None for p in parts) + 1
+        elif isinstance(part, slice) and _is_backward(part):
             start, stop, step = part.indices(shape[axis])
             last = shape[axis] - 1
             part = slice(last - start, last - stop, -step)
             axes.append(axis)
         made.append(part)
-        axis += width
+        axis += part is not None and part is not Ellipsis
     return (tuple(made), tuple(axes)) if axes else (key, ())
 
 
-def _width(part: Any) -> int:
-    """How many axes a part of a key stands for."""
-    if part is None or part is Ellipsis or isinstance(part, bool):
-        return 0
-    return len(part.shape) if str(getattr(part, "dtype", "")) in ("bool", "torch.bool") else 1
+def _is_backward(part: slice) -> bool:
+    return part.step is not None and part.step < 0
 
 
 def _has_positions(key: Any) -> bool:
     """Whether a key has arrays of integers, which may name a place twice."""
-    return any("int" in str(getattr(part, "dtype", "")) for part in (key if isinstance(key, tuple) else (key,)))
-
-
-def _is_basic(key: Any) -> bool:
-    """Whether a key has no arrays, so that it is one for a view."""
-    parts = key if isinstance(key, tuple) else (key,)
-    return not any(hasattr(part, "dtype") or isinstance(part, bool) for part in parts)
+    return any("int" in str(getattr(part, "dtype", "")) for part in parts_of(key))
 
 
 class Torch(Generic):
@@ -64,9 +55,8 @@ class Torch(Generic):
 
     @staticmethod
     def _copies(name: str, keywords: dict[str, Any]) -> bool:
-        if name == "index" and _is_basic(keywords["key"]):
-            parts = keywords["key"] if isinstance(keywords["key"], tuple) else (keywords["key"],)
-            return any(isinstance(part, slice) and (part.step or 1) < 0 for part in parts)
+        if name == "index":
+            return any(isinstance(part, slice) and _is_backward(part) for part in parts_of(keywords["key"]))
         return name == "flip"
 
     def _index(self, x: Any, /, *, key: Any) -> Any:
@@ -93,7 +83,8 @@ class Torch(Generic):
             array[...] = value
             return array
         places = torch.reshape(torch.arange(array.numel()), tuple(array.shape))
-        places = self._index(places, key=key)
+        key_without, at = parted(key, array.shape)
+        places = self.xp.index(places, key=key) if at is None else self.xp.pick(places, at, key=key_without)
         while value.ndim > places.ndim and value.shape[0] == 1:
             value = value[0]
         value = torch.broadcast_to(value.to(array.dtype), tuple(places.shape)).reshape(-1)
@@ -146,7 +137,7 @@ class Immutable(Generic):
 
     @staticmethod
     def _copies(name: str, keywords: dict[str, Any]) -> bool:
-        return name != "index" or _is_basic(keywords["key"])
+        return True
 
     def dtype_objects(self, names: Iterable[str]) -> dict[str, Any]:
         return {name: dtypes.named(name) for name in names}
@@ -185,14 +176,20 @@ class Jax(Immutable):
 
     def __init__(self, name: str, library: Any, array_types: tuple[type, ...]) -> None:
         super().__init__(name, library, array_types)
-        self.kernels.update(put_add=self._put_add, searchsorted=self._searchsorted)
+        self.kernels.update(put_add=self._put_add, pick_put=self._pick_put, searchsorted=self._searchsorted)
 
     def _searchsorted(self, *arrays: Any, **keywords: Any) -> Any:
         """Positions are of the default integer, of 32 bits in JAX."""
         return self.kernels["astype"](self.library.searchsorted(*arrays, **keywords), dtypes.named("int64"))
 
     def _put_add(self, g: Any, /, *, key: Any, shape: Any) -> Any:
-        return self.library.zeros(tuple(shape), dtype=g.dtype).at[key].add(g)
+        return self.library.zeros(tuple(shape), dtype=g.dtype).at[key].set(g)
+
+    def _pick_put(self, g: Any, at: Any, /, *, key: tuple[Any, ...], shape: Any) -> Any:
+        whole = joined(key, at)
+        if whole is None:
+            return registry["pick_put"].program(self.xp, g, at, key=key, shape=shape)
+        return self.library.zeros(tuple(shape), dtype=g.dtype).at[whole].add(g)
 
     def _written(self, array: Any, key: Any, value: Any) -> Any:
         return super()._written(array, key, value) if _has_positions(key) else array.at[key].set(value)

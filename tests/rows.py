@@ -11,6 +11,7 @@ from samples import ANY, Sample
 from lucidgrad.core.device import Device
 from lucidgrad.core.items import Meta
 from lucidgrad.core.primitive import registry
+from lucidgrad.keys import At
 
 _count = iter(range(10_000))
 
@@ -56,9 +57,9 @@ def _matrices(*more: Any, definite: bool = False, **keywords: Any) -> list[Sampl
     return [*made, call(np.zeros((0, 2, 2)), *more, **keywords)]
 
 
-def _part(key: Any, *shape: int) -> tuple[Any, ...]:
+def _part(key: Any, *shape: int, name: str = "index") -> tuple[Any, ...]:
     """The steps from an array of a shape to a part of it."""
-    return ((registry["index"], {"key": key}, Meta(shape, np.dtype("float64"), Device("cpu"))),)
+    return ((registry[name], {"key": key}, Meta(shape, np.dtype("float64"), Device("cpu"))),)
 
 
 _FLAGS = booleans([True, False, True], [True, True, True])
@@ -163,11 +164,6 @@ ROWS: dict[str, list[Sample]] = {
         call((2, 3), key=(slice(None), -1)),
         call((4, 3), key=(slice(3, 0, -2), ...)),
         call((2, 3), key=(None, ..., slice(1, 5))),
-        call((4, 3), key=integers(0, 2, 2)),
-        call((3, 3), key=(integers([0, 1], [2, 0]), integers(1, 2))),
-        call((2, 3, 4), key=(integers(1, 0), slice(1, 3), integers(2, 2))),
-        call((2, 3), key=_FLAGS, data_dependent=True),
-        call((2, 3), key=(slice(None), booleans(True, False, True)), data_dependent=True),
         call((), key=()),
         call((0, 3), key=(slice(None), 1)),
     ],
@@ -175,11 +171,25 @@ ROWS: dict[str, list[Sample]] = {
         call((3,), key=0, shape=(2, 3)),
         call((2,), key=(slice(None), -1), shape=(2, 3)),
         call((2, 3), key=(slice(3, 0, -2), ...), shape=(4, 3)),
-        call((3, 3), key=integers(0, 2, 2), shape=(4, 3)),
-        call((2, 2), key=(integers(1, 0), slice(1, 3), integers(2, 2)), shape=(2, 3, 4)),
-        call((5,), key=_FLAGS, shape=(2, 3), data_dependent=True),
         call((), key=(), shape=()),
         call((0,), key=(slice(None), 1), shape=(0, 3)),
+    ],
+    "pick": [
+        call((4, 3), integers(0, 2, 2), key=(At(),)),
+        call((3, 3), integers([[0, 1], [2, 0]], [[1, 2], [1, 2]]), key=(At(), At())),
+        call((3, 3, 4), integers([1, 0], [2, 2]), key=(At(), slice(1, 3), At())),
+        call((2, 3), integers(0, 4, 5), key=(At(2),)),
+        call((0, 3), integers(1, 1), key=(slice(None), At())),
+    ],
+    "pick_put": [
+        call((3, 3), integers(0, 2, 2), key=(At(),), shape=(4, 3)),
+        call((2, 2), integers([1, 0], [2, 2]), key=(At(), slice(1, 3), At()), shape=(3, 3, 4)),
+        call((3,), integers(0, 4, 4), key=(At(2),), shape=(2, 3)),
+    ],
+    "stays": [
+        call(integers(2, 0, 2), key=(At(),), shape=(4,)),
+        call(integers([1, 0, 1], [2, 2, -1]), key=(At(), slice(1, 3), At()), shape=(3, 3, 3)),
+        call(np.zeros((0,), "int64"), key=(At(),), shape=(2,)),
     ],
     "take": [
         call((2, 3), integers(0, 2, 2), axis=1),
@@ -213,7 +223,7 @@ ROWS: dict[str, list[Sample]] = {
     "overwrite": [
         call((2, 3), (2,), steps=_part((slice(None), 1), 2, 3)),
         call((2, 3), (3,), steps=_part(0, 2, 3)),
-        call((4,), (2,), steps=_part(integers(3, 0), 4)),
+        call((4,), (2,), integers(3, 0), steps=_part((At(),), 4, name="pick")),
         call((0, 3), (0,), steps=_part((slice(None), 1), 0, 3)),
     ],
     # -- scans
@@ -307,9 +317,9 @@ ROWS: dict[str, list[Sample]] = {
 COMPLEX_ROWS = frozenset(
     """
     real imag conj clone reshape broadcast_to expand_dims squeeze permute_dims moveaxis matrix_transpose flip roll
-    tril triu diagonal diagonal_put stack concat unstack index put_add cumulative_sum cumulative_prod sum mean var std
-    prod vector_norm matmul recurrence take take_put take_along_axis put_along_axis_add overwrite split_with_sizes
-    pair_einsum inv det slogdet cofactor solve cholesky
+    tril triu diagonal diagonal_put stack concat unstack index put_add pick pick_put cumulative_sum cumulative_prod
+    sum mean var std prod vector_norm matmul recurrence take take_put take_along_axis put_along_axis_add overwrite
+    split_with_sizes pair_einsum inv det slogdet cofactor solve cholesky
     """.split()
 )
 
@@ -317,3 +327,14 @@ COMPLEX_ROWS = frozenset(
 for _file in sorted(Path(__file__).parent.glob("rows_*.py")):  # families with many rows have a file of their own
     ROWS.update(importlib.import_module(_file.stem).ROWS)
 ROWS["raising"] = _matrices()  # samples are drawn in turn: a new row comes last, and the others keep theirs
+ROWS["pick"] += [
+    call((2, 3, 4), integers(1, 1, 0), key=(slice(None, None, -1), At(), -1)),
+    call((2, 3, 4), integers(1, 1, 0), key=(0, ..., None, At())),
+    call((4, 2, 3), integers(0, 4, 4), key=(slice(1, 3), At(2))),
+    call((3,), integers(0), key=(At(0), ...)),
+]
+ROWS["pick_put"] += [
+    call((2, 3), integers(0, 4, 4), key=(slice(1, 3), At(2)), shape=(4, 2, 3)),
+    call((0, 2), integers(1, 1), key=(slice(None), At()), shape=(0, 3)),
+]
+ROWS["overwrite"] += [call((4,), (3,), integers(3, 0, 3), steps=_part((At(),), 4, name="pick"))]

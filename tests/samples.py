@@ -19,6 +19,7 @@ import lucidgrad.linalg
 import lucidgrad.nn
 import lucidgrad.special  # noqa: F401  its primitives are loaded on demand
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive
+from lucidgrad.keys import At
 from lucidgrad.ops.linalg import linear  # noqa: F401
 
 
@@ -242,6 +243,27 @@ def _put_add(g: Any, *, key: Any, shape: tuple[int, ...]) -> Any:
     return y
 
 
+def _numpy_key(key: Any, at: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """A key with its positions in it; those in several axes taken together are taken apart."""
+    rows, made, axis = iter([at] if sum(type(part) is At for part in key) == 1 else at), [], 0
+    for part in key:
+        if type(part) is At and part.axes:
+            made += np.unravel_index(next(rows) % np.prod(shape[axis : axis + part.axes], dtype=int),
+                                     shape[axis : axis + part.axes])  # fmt: skip
+        else:
+            made.append(np.asarray(True) if type(part) is At else part)
+        axis += part.axes if type(part) is At else part is not None
+    return tuple(made)
+
+
+def _pick(x: Any, at: Any, *, key: Any) -> Any:
+    return x[_numpy_key(key, at, x.shape)]
+
+
+def _pick_put(g: Any, at: Any, *, key: Any, shape: tuple[int, ...]) -> Any:
+    return _put_add(g, key=_numpy_key(key, at, shape), shape=shape)
+
+
 def _take_along_axis(x: Any, i: Any, *, axis: int = -1) -> Any:
     shape = list(np.broadcast_shapes(*(np.delete(a.shape, axis) for a in (x, i))))
     at = axis % x.ndim
@@ -390,6 +412,8 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "logcumsumexp": lambda x, *, axis: np.logaddexp.accumulate(x, axis=axis),
     "take_put": lambda g, i, *, axis, size: _added(g, i, axis, size),
     "put_add": _put_add,
+    "pick": _pick,
+    "pick_put": _pick_put,
     "recurrence": _recurrence,
     "take": lambda x, i, *, axis=None: np.take(x, i, axis=axis),
     "take_along_axis": _take_along_axis,

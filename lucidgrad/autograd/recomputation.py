@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lucidgrad.core import device
-from lucidgrad.core.box import Box
 from lucidgrad.core.dispatch import compute
 from lucidgrad.core.primitive import Primitive
 from lucidgrad.core.tape import Node, Output, last_write, storage, written
@@ -73,7 +72,7 @@ class Replay:
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Compute the results again."""
-        if last_write.when > self.when and self.changed((*self.inputs, *arrays_in(self.keywords))):
+        if last_write.when > self.when and self.changed(self.inputs):
             raise RuntimeError(
                 f"memory_budget: {self.primitive.name} has to be computed again, but an input of it was modified by an "
                 f"in-place operation since; clone it before, or do this part outside of memory_budget"
@@ -95,22 +94,6 @@ class Source:
 
     def __init__(self, call: Replay, index: int) -> None:
         self.call, self.index = call, index
-
-
-def arrays_in(value: Any) -> list[Any]:
-    """The arrays in keywords."""
-    stack, found = [value], []
-    while stack:
-        x = stack.pop()
-        if isinstance(x, dict):
-            stack.extend(x.values())
-        elif isinstance(x, (tuple, list)):
-            stack.extend(x)
-        elif isinstance(x, Box):
-            found.append(x.array)
-        elif type(x) in device.by_array:
-            found.append(x)
-    return found
 
 
 def shape_and_dtype(array: Any) -> tuple[Any, Any]:

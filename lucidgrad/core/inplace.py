@@ -4,8 +4,7 @@ The tensor's old value lives on in the graph through its old node; the tensor ta
 result. Written through a view, the base's history becomes "the base, overwritten at these places".
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -16,23 +15,23 @@ from .dispatch import complexes, compute, copies, history, meet, move_retain, no
 from .items import Input, Meta
 from .levels import shell
 from .modes import state, unusual
-from .primitive import LINEAR, Primitive, primitive
+from .primitive import LINEAR, Primitive, primitive, registry
 from .tape import GraphNode, Leaf, storage, touch
 
 
 # -- writing into a part -------------------------------------------------------------------------
-def forth(xp: Any, x: Any, steps: Sequence[Any]) -> Any:
-    """Follow the steps of a view from its base."""
+def forth(xp: Any, x: Any, steps: Sequence[Any], at: Any = None) -> Any:
+    """Follow the steps of a view from its base; one that picks takes positions."""
     for step, keywords, _ in steps:
-        x = getattr(xp, step.name)(x, **keywords)
+        x = getattr(xp, step.name)(x, *(at,) * (len(step.arrays) - 1), **keywords)
     return x
 
 
-def back(xp: Any, g: Any, steps: Sequence[Any]) -> Any:
-    """The adjoint of `forth`, from the steps' own rules: they are linear and keep nothing but shapes."""
+def back(xp: Any, g: Any, steps: Sequence[Any], at: Any = None) -> Any:
+    """The adjoint of `forth`, from the steps' own rules: they are linear and keep nothing but shapes and positions."""
     for step, keywords, meta in reversed(steps):
         recipe = step.recipe((0,))
-        saved = recipe.save(None, (meta,), keywords, _itself)
+        saved = recipe.save(None, (meta, at), keywords, _itself)
         g = recipe.only(xp, g, saved)
     return g
 
@@ -41,14 +40,17 @@ def _itself(meta: Any) -> Any:
     return meta
 
 
-def _region(xp: Any, like: Any, steps: Sequence[Any]) -> Any:
+def _region(xp: Any, like: Any, steps: Sequence[Any], at: Any) -> Any:
     """Where the steps lead to, as a mask of the base."""
-    return back(xp, xp.ones_like(forth(xp, like, steps)), steps) != 0
+    return back(xp, xp.ones_like(forth(xp, like, steps, at)), steps, at) != 0
 
 
-def _seen(xp: Any, part: Any, winners: Any) -> Any:
-    """A part without the values that later ones overwrote: an index may name a place twice."""
-    return part if winners is None else xp.where(winners, part, xp.zeros_like(part))
+def _seen(xp: Any, part: Any, steps: Sequence[Any], at: Any) -> Any:
+    """A part without the values that later ones overwrote: positions may name a place twice."""
+    if at is None:
+        return part
+    _, keywords, meta = steps[-1]
+    return xp.where(xp.stays(at, **keywords, shape=meta.shape), part, xp.zeros_like(part))
 
 
 def _halved(steps: Sequence[Any]) -> tuple[int, str | None]:
@@ -59,29 +61,29 @@ def _halved(steps: Sequence[Any]) -> tuple[int, str | None]:
     return 0, None
 
 
-def _others(xp: Any, g: Any, *, steps: Any) -> Any:
+def _others(xp: Any, g: Any, at: Any, *, steps: Any) -> Any:
     if _halved(steps)[1]:
-        return xp.overwrite(g, xp.zeros_like(forth(xp, g, steps)), steps=steps)
-    return xp.where(_region(xp, g, steps), xp.zeros_like(g), g)
+        return xp.overwrite(g, xp.zeros_like(forth(xp, g, steps, at)), at, steps=steps)
+    return xp.where(_region(xp, g, steps, at), xp.zeros_like(g), g)
 
 
-def _written(xp: Any, g: Any, *, steps: Any, winners: Any) -> Any:
-    part = _seen(xp, forth(xp, g, steps), winners)
+def _written(xp: Any, g: Any, at: Any, *, steps: Any) -> Any:
+    part = _seen(xp, forth(xp, g, steps, at), steps, at)
     return -part if _halved(steps)[1] == "imag" else part  # rules don't conjugate
 
 
-@primitive(LINEAR, vjp=(_others, _written), batch=through_program("overwrite"))
-def overwrite(xp: Any, x: Any, v: Any, /, *, steps: Any, winners: Any = None) -> Any:
-    """A copy of x in which the part that ``steps`` lead to has the values v."""
-    at, half = _halved(steps)
+@primitive(LINEAR, vjp=(_others, _written, None), batch=through_program("overwrite"))
+def overwrite(xp: Any, x: Any, v: Any, at: Any = None, /, *, steps: Any) -> Any:
+    """A copy of x in which the part that ``steps`` lead to, the last one perhaps by positions, has the values v."""
+    place, half = _halved(steps)
     if half:
-        whole = forth(xp, x, steps[:at])
+        whole = forth(xp, x, steps[:place])
         halves = {name: getattr(xp, name)(whole) for name in ("real", "imag")}
-        halves[half] = xp.overwrite(halves[half], v, steps=steps[at + 1 :])
-        v, steps = xp.astype(halves["real"], dtype=x.dtype) + halves["imag"] * 1j, steps[:at]
-    part = forth(xp, x, steps)
-    v = _seen(xp, xp.astype(xp.broadcast_to(v, shape=part.shape), dtype=x.dtype), winners)
-    return xp.where(_region(xp, x, steps), back(xp, v, steps), x)
+        halves[half] = xp.overwrite(halves[half], v, at, steps=steps[place + 1 :])
+        v, steps, at = xp.astype(halves["real"], dtype=x.dtype) + halves["imag"] * 1j, steps[:place], None
+    part = forth(xp, x, steps, at)
+    v = _seen(xp, xp.astype(xp.broadcast_to(v, shape=part.shape), dtype=x.dtype), steps, at)
+    return xp.where(_region(xp, x, steps, at), back(xp, v, steps, at), x)
 
 
 # -- what may be written -------------------------------------------------------------------------
@@ -226,37 +228,42 @@ def _has_history(x: Any) -> bool:
     return _base(x)._node is not None or node_of(x) is not None
 
 
-def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) -> None:
-    """``x[key] = value``: the part that one step leads to is overwritten."""
-    name = "__setitem__"
-    value = meet(key_step, (x, value))[1]
-    array, node = unwrap(key_step, value)
+def assign(x: Any, key: Any, value: Any, parted: Callable[..., Any] | None = None) -> None:
+    """``x[key] = value``: the part that one step leads to is overwritten.
+
+    For a key with arrays, ``parted(key, shape)`` gives it without them, and the positions that they stand for.
+    """
+    name, step = "__setitem__", registry["index"]
+    value = meet(step, (x, value))[1]
+    array, node = unwrap(step, value)
     if array is NotImplemented:
         array, node = device.by_array[type(x.array)].asarray(value), None
     recording = state.recording and (node is not None or _has_history(x))
     backend = device.by_array[type(x.array)]
-    if not backend.writable(x.array):  # stretched, but perhaps not in this part
-        part = key_step.op(x, **keywords)
-        if storage(part.array) is storage(x.array) and keywords["key"] is not ... and backend.writable(part.array):
-            return assign(part, key_step, {"key": ...}, value)
+    if parted is None and not backend.writable(x.array):  # stretched, but perhaps not in this part
+        part = step.op(x, key=key)
+        if storage(part.array) is storage(x.array) and key is not ... and backend.writable(part.array):
+            return assign(part, ..., value)
     check_writable(x, name, recording)
     meta = Meta(x.array.shape, x.array.dtype, backend.device_of(x.array))
     old = node_of(x)
     if isinstance(value, Box) and type(array) is type(x.array) and backend.storage(array) is backend.storage(x.array):
         array = backend.copy(array)
-    check_levels(name, x.array, array)
+    for given in (array,) if parted is None else (array, *(key if type(key) is tuple else (key,))):
+        check_levels(name, x.array, given)
     over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
     if recording or backend.rank:
         if type(array) not in device.by_array:
             array = backend.full((), array, backend.dtype_of(x.array), meta.device)
-        more = {"steps": ((key_step, keywords, meta),), "winners": _winners(key_step, keywords, meta)}
+        static, at = (key, None) if parted is None else parted(key, meta.shape)
+        more = {"steps": ((step if at is None else registry["pick"], {"key": static}, meta),)}
         before = shell(x.array), shell(_base(x).array)
     with _Undo(x) if recording and state.keeping is not None else nullcontext():
         if backend.rank:  # a key speaks of one example
-            x.array = backend.write(x.array, ..., compute(over, [x.array, array], more))
+            x.array = backend.write(x.array, ..., compute(over, [x.array, array, at], more))
         else:
             try:
-                x.array = backend.write(x.array, keywords["key"], array)
+                x.array = backend.write(x.array, key, array)
             except (TypeError, ValueError) as error:
                 shape, own = getattr(array, "shape", ()), x.array.dtype
                 raise ValueError(f"{name}: given a value of shape {shape}, expected one that fits, of {own}") from error
@@ -264,24 +271,8 @@ def assign(x: Any, key_step: Primitive, keywords: dict[str, Any], value: Any) ->
         if recording:
             wanted = tuple(i for i, n in enumerate((old, node)) if n is not None)
             old = _overwritten(x, old)
-            _rebase(x, record(over, x.array, [before[0], array], [old, node], wanted, more), before[1])
+            _rebase(x, record(over, x.array, [before[0], array, at], [old, node, None], wanted, more), before[1])
     _tell(over, (x, value), x)
-
-
-def _winners(step: Primitive, keywords: dict[str, Any], meta: Meta) -> Any:
-    """For an index with integer arrays, which values remain: of those for one place, the one that was written last."""
-    parts = keywords["key"] if isinstance(keywords["key"], tuple) else (keywords["key"],)
-    if not any(type(part) in device.by_array and dtypes.rank(part.dtype) == 1 for part in parts):
-        return None
-    backend, integers = device.backend_named(meta.device), dtypes.named("int64")
-    places = backend.zeros(meta.shape, integers, meta.device)
-    find = step.find_kernel(type(places))
-    part = find(places, **keywords)
-    order = backend.xp.reshape(
-        backend.create("arange", meta.device, math.prod(part.shape), dtype=integers), shape=tuple(part.shape)
-    )
-    places = backend.write(places, keywords["key"], order)
-    return find(places, **keywords) == order
 
 
 def _rebase(x: Any, made: GraphNode | None, before: Any = None) -> None:
@@ -303,8 +294,8 @@ def _rebase(x: Any, made: GraphNode | None, before: Any = None) -> None:
     old = base._node
     wanted = tuple(i for i, n in enumerate((old, made)) if n is not None)
     over: Primitive = overwrite.primitive  # type: ignore[attr-defined]
-    arrays, more = [base.array if before is None else before, x.array], {"steps": tuple(steps), "winners": None}
-    base._node = record(over, base.array, arrays, [old, made], wanted, more) if wanted else None
+    arrays, more = [base.array if before is None else before, x.array, None], {"steps": tuple(steps)}
+    base._node = record(over, base.array, arrays, [old, made, None], wanted, more) if wanted else None
     history(x)
     move_retain(base, old)
 

@@ -192,7 +192,7 @@ class InputMetas(Item):
 
 
 class Keyword(Item):
-    """Metadata of the call; an array among it is a constant."""
+    """Metadata of the call."""
 
     __slots__ = ()
 

@@ -325,7 +325,7 @@ class _Template:
         if alike == "True":
             return ["_n.fit = None"]
         found = f"_fits(_y, {', '.join(arrays)})"
-        if len(arrays) == 2 and self.p.kind.broadcasts:  # written out for two arrays without levels
+        if len(arrays) == 2:  # written out for two arrays without levels
             found = f"((_a0.shape, _a0.dtype, ()), (_a1.shape, _a1.dtype, ())) if _kind not in _layers else {found}"
         if not self.large:
             return [f"_n.fit = None if {alike} else {found}"]

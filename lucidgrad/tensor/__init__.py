@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex
 
 from lucidgrad.core import device, dispatch, dtype
-from lucidgrad.core.batching import Batched
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.device import Device, copying, located
 from lucidgrad.core.dispatch import box, floats, node_of, track_copy
@@ -16,12 +15,12 @@ from lucidgrad.core.inplace import assign
 from lucidgrad.core.items import meta_of
 from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import leave, state, unusual
-from lucidgrad.core.primitive import Primitive
 from lucidgrad.core.tape import GraphNode, Handle, Leaf, edge_of, version
 from lucidgrad.extents import Size
+from lucidgrad.keys import is_array, is_batched_mask, is_static, parted, parts_of, raw_key
 from lucidgrad.ops.elementwise.copies import transfer
-from lucidgrad.ops.indexing.scattering import write_at
-from lucidgrad.ops.indexing.selection import getitem, index
+from lucidgrad.ops.indexing.scattering import write_masked
+from lucidgrad.ops.indexing.selection import index, pick
 from lucidgrad.ops.shape.joining import unstack
 from lucidgrad.refusals import guard_methods, refuse_method
 
@@ -420,28 +419,26 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace):
         return bool(tape_namespace.any(tape_namespace.equal(self, value)).item())
 
     def __getitem__(self, key: Any) -> "Tensor":
-        raw = _raw_key(key, self.array)
-        if Batched in map(type, raw) if type(raw) is tuple else type(raw) is Batched:
-            return getitem(self, raw)
-        return index(self, key=raw)
+        if is_static(key):
+            return index(self, key=key)
+        key, at = parted(raw_key(key, self.array), self.array.shape)
+        return index(self, key=key) if at is None else pick(self, box(at), key=key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        step: Primitive = index.primitive  # type: ignore[attr-defined]
         try:
-            raw = _raw_key(key, self.array)
-            if Batched in map(type, raw) if type(raw) is tuple else type(raw) is Batched:
-                write_at(self, raw, value)
+            raw = key if is_static(key) else raw_key(key, self.array)
+            arrays = raw is not key and any(map(is_array, parts_of(raw)))
+            if arrays and any(map(is_batched_mask, parts_of(raw))):
+                write_masked(self, raw, value)
                 return
             sizes = tuple(getattr(value, "shape", ()))
             if sizes[:1] == (1,) or len(sizes) > self.ndim:  # as PyTorch: leading axes of length one may be too many
-                part = step.find_kernel(type(self.array))(self.array, key=raw)
-                while len(value.shape) > len(part.shape):
+                fits = self.detach()[key].shape
+                while len(value.shape) > len(fits):
                     if value.shape[0] != 1:
-                        raise ValueError(
-                            f"__setitem__: given a value of shape {sizes}, expected one that fits {tuple(part.shape)}"
-                        )
+                        raise ValueError(f"__setitem__: given a value of shape {sizes}, expected one that fits {fits}")
                     value = value[0]
-            assign(self, step, {"key": raw}, value)
+            assign(self, raw, value, parted if arrays else None)
         except Exception as error:
             refuse_method(error, self, self.__setitem__, (key, value), {})
             raise
@@ -484,33 +481,6 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace):
 
     def __hash__(self) -> int:
         return id(self)
-
-
-def _raw_key(key: Any, array: Any) -> Any:
-    """An index without tensors: arrays on the device of the indexed one."""
-    if type(key) is int or type(key) is slice or key is None or key is Ellipsis:
-        return key
-    if type(key) is tuple:
-        return tuple(_raw_key(part, array) for part in key)
-    if isinstance(key, Tensor):
-        if key.ndim == 0 and key.dtype != dtype.named("bool") and type(key.array) is not Batched:
-            return key.__index__()
-        where = device.by_array[type(array)].device_of(array)
-        if key.device == "cpu" and where != "cpu":
-            return device.backend_named(where).asarray(key.array, where=where)
-        return key.array
-    if isinstance(key, (bool, list)) or type(key) in device.by_array:
-        if isinstance(key, list):
-            key = [k.tolist() if isinstance(k, Tensor) else k for k in key]
-        where = device.by_array[type(array)].device_of(array)
-        made = device.backend_named(where).asarray(key, where=where, copy=True)  # the key may change before backward
-        return made if made.size or str(made.dtype) == "bool" else made.astype("int64")
-    if hasattr(key, "__index__"):
-        return key.__index__()
-    raise TypeError(
-        f"a tensor can't be indexed with {type(key).__name__}; expected ints, slices, None, ..., "
-        f"and int or bool tensors, arrays or lists"
-    )
 
 
 def _rebuild(values: Any, where: str, requires_grad: bool, role: type | None = None) -> Tensor:

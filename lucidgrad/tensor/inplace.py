@@ -5,7 +5,6 @@ from typing import Any
 
 from lucidgrad.core import inplace
 from lucidgrad.core.box import Box
-from lucidgrad.core.primitive import Primitive
 from lucidgrad.ops.elementwise import (
     activation,
     arithmetic,
@@ -17,7 +16,6 @@ from lucidgrad.ops.elementwise import (
     trigonometric,
 )
 from lucidgrad.ops.indexing import scattering, selection
-from lucidgrad.ops.indexing.selection import index
 from lucidgrad.ops.shape import layout
 from lucidgrad.refusals import guard_methods
 
@@ -155,12 +153,11 @@ class InPlace:
 
 
 def _assign(x: Any, value: Any) -> Any:
-    step: Primitive = index.primitive  # type: ignore[attr-defined]
     if len(getattr(value, "shape", ())) > x.ndim:
         raise RuntimeError(
             f"given a value of shape {tuple(value.shape)}, which does not fit into the tensor's shape {x.shape}"
         )
-    inplace.assign(x, step, {"key": ...}, value)
+    inplace.assign(x, ..., value)
     return x
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from lucidgrad import random
 from lucidgrad.autograd.keeping import KeptTensors, change_kept, pack_kept, refuse_if_disabled
 from lucidgrad.autograd.modes import enable_grad
-from lucidgrad.autograd.recomputation import arrays_in
+from lucidgrad.core import device
+from lucidgrad.core.box import Box
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.items import meta_of
 from lucidgrad.core.modes import new_nodes, set_casting, state
@@ -106,7 +107,7 @@ class _Frame:
 
     def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
         """The inputs again, if they are what they were."""
-        for array in arrays_in(self.inputs.held):
+        for array in _arrays_in(self.inputs.held):
             if _written_since(array, self.began):
                 raise RuntimeError(
                     f"checkpoint: an input (shape {tuple(array.shape)}, dtype {array.dtype}) was modified by an "
@@ -176,6 +177,22 @@ class _Frame:
         if self.log is None:
             return " (debug=True tells the operations)"
         return f"\nfirst run:  {', '.join(self.log)}\nsecond run: {', '.join(log)}"
+
+
+def _arrays_in(value: Any) -> list[Any]:
+    """The arrays among arguments."""
+    stack, found = [value], []
+    while stack:
+        x = stack.pop()
+        if isinstance(x, dict):
+            stack.extend(x.values())
+        elif isinstance(x, (tuple, list)):
+            stack.extend(x)
+        elif isinstance(x, Box):
+            found.append(x.array)
+        elif type(x) in device.by_array:
+            found.append(x)
+    return found
 
 
 def _written_since(array: Any, when: int) -> bool:

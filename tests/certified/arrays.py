@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from samples import _added, _put_add, _recurrence, _take_along_axis
+from samples import _added, _numpy_key, _pick, _pick_put, _put_add, _recurrence, _take_along_axis
 
 from .numbers import each, zeros
 
@@ -288,9 +288,10 @@ def put_along_axis_add(g: Any, i: Any, *, axis: int, size: int) -> Any:
     return y
 
 
-def overwrite(x: Any, part: Any, *, steps: Any) -> Any:
+def overwrite(x: Any, part: Any, at: Any = None, *, steps: Any) -> Any:
     y = np.array(x, dtype=object)
-    y[steps[0][1]["key"]] = part
+    key = steps[0][1]["key"]
+    y[key if at is None else _numpy_key(key, at, x.shape)] = part
     return y
 
 
@@ -337,6 +338,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "split_with_sizes": lambda x, *, split_sizes, axis=0: tuple(np.split(x, np.cumsum(split_sizes)[:-1], axis=axis)),
     "index": lambda x, *, key: _own(x[key]),
     "put_add": _numbered(_put_add),
+    "pick": lambda x, at, *, key: _own(_pick(x, at, key=key)),
+    "pick_put": _numbered(_pick_put),
     "take": lambda x, i, *, axis=None: np.take(x, i, axis=axis),
     "take_put": _numbered(lambda g, i, *, axis, size: _added(g, i, axis, size)),
     "take_along_axis": _take_along_axis,

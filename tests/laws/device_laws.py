@@ -5,7 +5,7 @@ import numpy as np
 import lucidgrad as lg
 from lucidgrad.backends import cudasim
 
-from .law import call, close, host, keywords_on, law, live, seeds_for, tensors, wanted
+from .law import call, close, host, law, live, seeds_for, tensors, wanted
 from .value_laws import narrowed, special_values
 
 #: Beyond rounding: sums in another order, and functions of other libraries.
@@ -15,7 +15,7 @@ TOLERANCE = {"rtol": 1e-9, "atol": 1e-11}
 def derivatives(primitive, sample, where):
     """Values, gradients, gradients with a graph, and gradients of these."""
     args = tensors(primitive, sample, where)
-    outputs = invariant(primitive.name, call(primitive, args, keywords_on(sample, where)))
+    outputs = invariant(primitive.name, call(primitive, args, sample.keywords))
     found = [list(outputs)]
     ends, xs = live(outputs), [args[i] for i in wanted(primitive, sample)]
     if ends and xs:

@@ -9,7 +9,6 @@ import numpy as np
 from samples import LEVELS, PREPARE, Sample, samples_of
 
 import lucidgrad as lg
-from lucidgrad.core import device
 from lucidgrad.core.primitive import Primitive, registry
 
 LAWS: dict[str, "Law"] = {}
@@ -84,21 +83,6 @@ def tensors(primitive, sample, where="cpu", requires_grad=True):
     return made
 
 
-def keywords_on(sample, where):
-    """The keywords, with the arrays in them as arrays of a device."""
-    if where == "cpu":
-        return sample.keywords
-
-    def move(value):
-        if isinstance(value, np.ndarray):
-            return device.backend_named(where).asarray(value)
-        if type(value) is dict:
-            return {key: move(part) for key, part in value.items()}
-        return tuple(map(move, value)) if type(value) is tuple else value
-
-    return move(sample.keywords)
-
-
 def call(primitive, args, keywords):
     """The outputs of a call, always as a tuple."""
     y = primitive.op(*args, **keywords)
@@ -151,14 +135,14 @@ def host(tensor):
 
 def forward(primitive, sample, where="cpu"):
     """The values of all outputs."""
-    outputs = call(primitive, tensors(primitive, sample, where), keywords_on(sample, where))
+    outputs = call(primitive, tensors(primitive, sample, where), sample.keywords)
     return [host(y) for y in outputs]
 
 
 def gradients(primitive, sample, where="cpu", create_graph=False, seeds=None):
     """The gradients for random seeds, one array per argument with a derivative (zeros where there is none)."""
     args = tensors(primitive, sample, where)
-    outputs = live(call(primitive, args, keywords_on(sample, where)))
+    outputs = live(call(primitive, args, sample.keywords))
     xs = [args[i] for i in wanted(primitive, sample)]
     if not outputs or not xs:
         return [np.zeros_like(sample.args[i]) for i in wanted(primitive, sample)]

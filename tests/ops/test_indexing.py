@@ -11,8 +11,10 @@ from hypothesis import given, settings, strategies as st
 import lucidgrad as lg
 from lucidgrad.core import batching, device
 from lucidgrad.core.levels import Level
+from lucidgrad.core.modes import new_nodes
 from lucidgrad.core.primitive import registry
-from lucidgrad.ops.indexing import selection, taking
+from lucidgrad.keys import parted, raw_key
+from lucidgrad.ops.indexing import taking
 
 CPU = device.backend_named("cpu")
 STRICT = device.backend_named("strict")  # loads it
@@ -73,6 +75,27 @@ def keys(draw, shape):
     return tuple(parts) if len(parts) != 1 or draw(st.booleans()) else parts[0]
 
 
+def read(x, key):
+    """``x[key]`` by the primitive that is meant for the key."""
+    key, at = parted(raw_key(key, x), x.shape)
+    return run("index", x, key=key) if at is None else run("pick", x, at, key=key)
+
+
+def put(g, key, shape):
+    """Its adjoint."""
+    key, at = parted(raw_key(key, g), shape)
+    return run("put_add", g, key=key, shape=shape) if at is None else run("pick_put", g, at, key=key, shape=shape)
+
+
+def program(name, x, key, *more):
+    """The program of `index` or `put_add`, or that of their kin with arrays in the key."""
+    key, at = parted(raw_key(key, x), *more or (x.shape,))
+    if at is None:
+        return registry[name].program(CPU.xp, x, key, *more)
+    shape = {"shape": more[0]} if more else {}
+    return registry["pick_put" if more else "pick"].program(CPU.xp, x, at, key=key, **shape)
+
+
 @st.composite
 def arrays_and_keys(draw):
     shape = draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
@@ -88,10 +111,10 @@ def arrays_and_keys(draw):
 @given(arrays_and_keys())
 def test_index_and_put_add_are_adjoint(case):
     x, key, expected = case
-    y = run("index", x, key=key)
+    y = read(x, key)
     np.testing.assert_array_equal(y, expected)
     g = numbers(y.shape, 1)
-    back = run("put_add", g, key=key, shape=x.shape)
+    back = put(g, key, x.shape)
     reference = np.zeros(x.shape)
     np.add.at(reference, key, g)
     np.testing.assert_array_equal(back, reference)
@@ -102,12 +125,10 @@ def test_index_and_put_add_are_adjoint(case):
 @given(arrays_and_keys())
 def test_programs_are_what_kernels_are(case):
     x, key, expected = case
-    y = registry["index"].program(CPU.xp, x, key)
+    y = program("index", x, key)
     np.testing.assert_array_equal(y, expected)
     g = numbers(expected.shape, 1)
-    np.testing.assert_array_equal(
-        registry["put_add"].program(CPU.xp, g, key, x.shape), run("put_add", g, key=key, shape=x.shape)
-    )
+    np.testing.assert_array_equal(program("put_add", g, key, x.shape), put(g, key, x.shape))
 
 
 @settings(max_examples=300, deadline=None)
@@ -116,16 +137,16 @@ def test_batched_keys_are_a_loop(case, size):
     x, key, expected = case
     level = Level("vmap")
     xs = numbers((size, *x.shape), 2)
-    y = run("index", batching.Batched(xs, level), key=key)
+    y = read(batching.Batched(xs, level), key)
     assert y.shape == expected.shape
     for k in range(size):
         np.testing.assert_array_equal(y.value[k], xs[k][key])
     gs = numbers((size, *expected.shape), 3)
-    back = run("put_add", batching.Batched(gs, level), key=key, shape=x.shape)
+    back = put(batching.Batched(gs, level), key, x.shape)
     assert back.shape == x.shape
     for k in range(size):
-        np.testing.assert_array_equal(back.value[k], run("put_add", gs[k], key=key, shape=x.shape))
-    assert "index" not in batching.loops and "put_add" not in batching.loops
+        np.testing.assert_array_equal(back.value[k], put(gs[k], key, x.shape))
+    assert not {"index", "put_add", "pick", "pick_put"} & batching.loops
 
 
 @settings(max_examples=100, deadline=None)
@@ -136,7 +157,7 @@ def test_gradients_of_both_orders(case):
     y = x[key]
     seed = lg.asarray(numbers(expected.shape, 1)).requires_grad_()
     (g,) = lg.autograd.grad(y, x, seed, create_graph=True)
-    np.testing.assert_array_equal(g.detach().numpy(), run("put_add", seed.array, key=key, shape=array.shape))
+    np.testing.assert_array_equal(g.detach().numpy(), put(seed.array, key, array.shape))
     other = numbers(array.shape, 4)
     (again,) = lg.autograd.grad(g, seed, lg.asarray(other))
     np.testing.assert_array_equal(again.numpy(), other[key])
@@ -179,11 +200,11 @@ def test_integer_arrays_on_the_strictest_back_end(make):
 
 def _check_strict(x, key, strict_key):
     with array_api_strict.ArrayAPIStrictFlags(data_dependent_shapes=False, boolean_indexing=False):
-        y = run("index", array_api_strict.asarray(x), key=strict_key)
+        y = read(array_api_strict.asarray(x), strict_key)
         g = numbers(x[key].shape, 1)
-        back = run("put_add", array_api_strict.asarray(g), key=strict_key, shape=x.shape)
+        back = put(array_api_strict.asarray(g), strict_key, x.shape)
     np.testing.assert_array_equal(np.asarray(y), x[key])
-    np.testing.assert_array_equal(np.asarray(back), run("put_add", g, key=key, shape=x.shape))
+    np.testing.assert_array_equal(np.asarray(back), put(g, key, x.shape))
 
 
 def test_a_mask_without_shapes_that_depend_on_data_says_so():
@@ -192,7 +213,7 @@ def test_a_mask_without_shapes_that_depend_on_data_says_so():
         array_api_strict.ArrayAPIStrictFlags(data_dependent_shapes=False, boolean_indexing=False),
         pytest.raises(RuntimeError, match="data.dependent shapes"),
     ):
-        run("index", array_api_strict.asarray([1.0, 2.0]), key=mask)
+        read(array_api_strict.asarray([1.0, 2.0]), mask)
 
 
 @pytest.mark.parametrize("where", ["both", "x", "key"])
@@ -227,11 +248,12 @@ def test_keys_may_be_batched(where, shape, key):
     x = lg.core.dispatch.box(batching.Batched(xs, level) if where != "key" else xs).requires_grad_()
     if where == "x":
         traced = full
-    y = selection.getitem(x, traced)
+    box = lambda p: lg.core.dispatch.box(p) if hasattr(p, "shape") else p
+    y = x[tuple(map(box, traced)) if isinstance(traced, tuple) else box(traced)]
     rows = [(xs[k] if where != "key" else xs)[key(one(k))] for k in range(size)]
     np.testing.assert_array_equal(y.array.value, np.stack(rows))
     (g,) = lg.autograd.grad(y, x, lg.core.dispatch.box(batching.Batched(np.ones((size, *y.shape)), level)))
-    backs = [run("put_add", np.ones(y.shape), key=key(one(k)), shape=shape) for k in range(size)]
+    backs = [put(np.ones(y.shape), key(one(k)), shape) for k in range(size)]
     found = g.array.value if where != "key" else g.array
     np.testing.assert_array_equal(found, np.stack(backs) if where != "key" else sum(backs))
 
@@ -239,7 +261,7 @@ def test_keys_may_be_batched(where, shape, key):
 def test_a_batched_mask_is_refused():
     mask = batching.Batched(np.ones((2, 3), bool), Level("vmap"))
     with pytest.raises(ValueError, match="mask under vmap"):
-        selection.getitem(lg.ones(3), mask)
+        lg.ones(3)[lg.core.dispatch.box(mask)]
 
 
 def test_a_single_element_is_a_view():
@@ -250,26 +272,32 @@ def test_a_single_element_is_a_view():
     assert x.tolist() == [0.0, 6.0, 2.0]
 
 
+@pytest.mark.parametrize("one", [1, np.int64(1), np.array(1), lg.asarray(1), np.array(1, "uint8")])
+def test_whatever_is_one_integer_gives_a_view(one):
+    x = lg.asarray(numbers((3, 2)))
+    assert np.shares_memory(x[one].array, x.array) and np.shares_memory(x[one, :1].array, x.array)
+
+
 @pytest.mark.parametrize(
     ("key", "words"),
     [(3, "out of bounds"), ((0, 0, 0), "too many"), ((..., ...), "ellips"), (np.array([5]), "out of bounds")],
 )
 def test_wrong_keys_name_the_function(key, words):
     with pytest.raises(IndexError, match=f"index: .*{words}"):
-        run("index", np.zeros((2, 2)), key=key)
+        read(np.zeros((2, 2)), key)
 
 
 @pytest.mark.parametrize("key", [(0, 0, 0), (..., ...), 7, (np.array([0]), 0, 0), np.ones(3, bool)])
 def test_wrong_keys_in_the_program(key):
     with pytest.raises(IndexError, match="index: "):
-        registry["index"].program(CPU.xp, np.zeros((2, 2)), key)
+        program("index", np.zeros((2, 2)), key)
 
 
 def test_complex_and_half_precision_are_kept():
     for dtype in ("float16", "float32", "complex64", "int8"):
         g = np.ones((3, 2), dtype)
         for key in (np.array([0, 0, 1]), (np.array([0, 0, 1]), slice(0, 2)), slice(0, 3)):
-            assert run("put_add", g, key=key, shape=(4, 2)).dtype == dtype
+            assert put(g, key, (4, 2)).dtype == dtype
 
 
 # -- positions -------------------------------------------------------------------------------------
@@ -450,3 +478,124 @@ def test_select_add_and_masks():
 def test_masked_fill_keeps_single_precision():
     x = lg.ones(3, dtype=lg.float32)
     assert lg.masked_fill(x, x > 0, float("-inf")).dtype == lg.float32
+
+
+# -- arrays are inputs -----------------------------------------------------------------------------
+def arrays_in(value):
+    """Whether there are arrays in metadata."""
+    if isinstance(value, dict):
+        return arrays_in(tuple(value.values()))
+    if isinstance(value, (tuple, list)):
+        return any(map(arrays_in, value))
+    return hasattr(value, "dtype") and hasattr(value, "__array__")
+
+
+def written(x, key, value):
+    y = x * 1.0
+    y[key] = value
+    return y
+
+
+ROWS_AT, COLUMNS_AT, FLAGS = lg.asarray([2, 0, 2]), lg.asarray([1, 1, 0]), lg.asarray([True, False, True])
+BY_ARRAYS = {
+    "x[i]": lambda x: x[ROWS_AT],
+    "x[i, j]": lambda x: x[ROWS_AT, COLUMNS_AT],
+    "x[:, i]": lambda x: x[:, ROWS_AT],
+    "x[mask]": lambda x: x[FLAGS],
+    "x[mask of x]": lambda x: x[x > 0],
+    "x[list]": lambda x: x[[0, 0]],
+    "x[i] = number": lambda x: written(x, ROWS_AT, 2.0),
+    "x[i, j] = tensor": lambda x: written(x, (ROWS_AT, COLUMNS_AT), x[0]),
+    "x[mask] = tensor": lambda x: written(x, FLAGS, x[:2]),
+    "view[i] = tensor": lambda x: written(x, (slice(1), ROWS_AT), x[0]),
+    "index_put": lambda x: lg.index_put(x, (ROWS_AT, COLUMNS_AT), x[0]),
+    "index_put, added": lambda x: lg.index_put(x, (ROWS_AT, COLUMNS_AT), x[0], accumulate=True),
+}
+
+
+@pytest.mark.parametrize("name", BY_ARRAYS)
+def test_no_array_hides_in_metadata(name):
+    calls = []
+
+    def keep(node, y, arrays, keywords):
+        calls.append(node.recipe.primitive.name)
+        assert not arrays_in(keywords), f"{calls[-1]} was called with an array among {keywords}"
+
+    x = lg.asarray(numbers((3, 3))).requires_grad_()
+    with new_nodes(keep, call=True):
+        (g,) = lg.autograd.grad((BY_ARRAYS[name](x) ** 2).sum(), x, create_graph=True)
+        lg.autograd.grad(g.sum(), x)
+    assert {"pick", "overwrite", "pick_put"} & {*calls}
+
+
+@pytest.mark.parametrize("name", BY_ARRAYS)
+def test_maps_over_what_is_indexed_are_loops(name):
+    if name == "x[mask of x]":
+        pytest.skip("how many elements there are differs")
+    xs = lg.asarray(numbers((4, 3, 3)))
+    found = lg.func.vmap(BY_ARRAYS[name])(xs)
+    np.testing.assert_array_equal(found.numpy(), np.stack([BY_ARRAYS[name](x).numpy() for x in xs]))
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("where", [*itertools.product([False, True], repeat=3)][1:])
+def test_maps_over_any_argument_of_index_put_are_loops(where, accumulate):
+    x, v = lg.asarray(numbers((4, 3, 3))), lg.asarray(numbers((4, 2), 1))
+    i = lg.asarray(np.random.default_rng(0).integers(-3, 3, (4, 2)))
+    args = [a if mapped else a[0] for a, mapped in zip((x, i, v), where)]
+    put = lambda x, i, v: lg.index_put(x, (i, lg.asarray([1, 2])), v, accumulate)
+    found = lg.func.vmap(put, in_dims=tuple(0 if mapped else None for mapped in where))(*args)
+    rows = [put(*(a[k] if mapped else a for a, mapped in zip(args, where))).numpy() for k in range(4)]
+    np.testing.assert_array_equal(found.numpy(), np.stack(rows))
+
+
+def test_a_narrow_index_serves_more_examples_than_it_can_count():
+    xs = numbers((300, 4))
+    i = (np.arange(300) % 4).astype("uint8")
+    found = lg.func.vmap(lambda x, i: x[i])(lg.asarray(xs), lg.asarray(i))
+    np.testing.assert_array_equal(found.numpy(), xs[np.arange(300), i])
+
+
+def test_an_index_that_was_written_since_is_told():
+    i = lg.asarray([0, 1])
+    x = lg.ones(3, requires_grad=True)
+    y = (x * 2.0)[i].sum()
+    i += 1
+    with pytest.raises(RuntimeError, match="in.place"):
+        y.backward()
+
+
+def test_a_batched_index_needs_batched_memory():
+    x = lg.zeros(3)
+
+    def write(i):
+        x[i] = 1.0
+        return x
+
+    with pytest.raises(RuntimeError, match="__setitem__: inside vmap the value differs"):
+        lg.func.vmap(write)(lg.asarray([0, 1]))
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        (lambda: lg.asarray([0.0]), "array of float"),
+        (
+            lambda: (lg.asarray([0, 1]), lg.asarray([0, 1, 2])),
+            r"shapes \(2,\) and \(3,\), expected ones that broadcast",
+        ),
+        (
+            lambda: lg.asarray([True, False, True]),
+            r"mask of shape \(3,\), the axes that it stands for have shape \(2,\)",
+        ),
+        (lambda: (0, 0, lg.asarray([True])), "mask of shape"),
+        (lambda: (lg.asarray([0]), 0, 0), "too many|at most 2"),
+    ],
+)
+def test_keys_with_arrays_that_do_not_fit(key, words):
+    x = lg.ones((2, 2), requires_grad=True)
+    with pytest.raises(IndexError, match=words):
+        x[key()]
+    with pytest.raises(IndexError):
+        written(x, key(), 1.0)

@@ -1,5 +1,6 @@
 """NumPy kernels for shapes, joining and indexing; methods of the array are quicker than functions."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.exceptions import AxisError
 from lucidgrad.backends.cpu.compiled import puts
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
+from lucidgrad.keys import At, joined
 
 from .halves import HALF
 
@@ -116,7 +118,8 @@ def stack(*xs: Any, axis: int = 0) -> Any:
             raise AxisError(f"stack: axis {axis} is out of range for an array of dimension {rank}")
     try:
         if not axis:
-            return np.concatenate([x[None] for x in xs])
+            pair = len(xs) == 2 and type(xs[0]) is type(xs[1]) is np.ndarray
+            return np.array(xs) if pair else np.concatenate([x[None] for x in xs])  # quicker for two
         key = (slice(None),) * (axis % rank) + (None,)
         return np.concatenate([x[key] for x in xs], axis)
     except (ValueError, IndexError):
@@ -136,8 +139,6 @@ def unstack(x: Any, axis: int = 0) -> Any:
 # -- keys ----------------------------------------------------------------------------------------
 def index(x: Any, key: Any) -> Any:
     try:
-        if type(key) is np.ndarray and key.dtype.kind == "i" and key.ndim and x.ndim:
-            return x.take(key, 0)
         y = x[key]
         if type(y) is not np.ndarray:  # a scalar: the same as an array, a view
             y = np.asarray(x)[(*(key if type(key) is tuple else (key,)), ...)]
@@ -146,25 +147,53 @@ def index(x: Any, key: Any) -> Any:
         raise IndexError(f"index: {error}") from None
 
 
+def put_add(g: Any, key: Any, shape: Any) -> Any:
+    y = np.zeros(shape, g.dtype)
+    y[key] = g
+    return y
+
+
+_ONE, _EVERYTHING = At(), slice(None)
+
+
+def pick(x: Any, at: Any, key: tuple[Any, ...]) -> Any:
+    try:
+        last = key[-1]
+        if type(last) is At and at.dtype.kind == "i" and x.ndim:  # NumPy's take is quicker than its keys
+            if len(key) == 1:
+                return (x if last.axes == 1 else x.reshape(_size(x.shape[: last.axes]), *x.shape[last.axes :])).take(
+                    at, 0
+                )
+            if type(key[0]) is slice and last == _ONE and key.count(_EVERYTHING) == len(key) - 1 < x.ndim:
+                return x.take(at, len(key) - 1)
+        whole = joined(key, at)
+        return _program("pick")(x, at, key=key) if whole is None else x[whole]
+    except IndexError as error:
+        raise IndexError(f"index: {error}") from None
+
+
 _FEW = 1000  # elements that numpy.add.at adds in less time than it takes to prepare for its quick loop
 
 
-def put_add(g: Any, key: Any, shape: Any) -> Any:
+def pick_put(g: Any, at: Any, key: tuple[Any, ...], shape: Any) -> Any:
     if g.dtype is HALF:
-        return put_add(g.astype(np.float32), key, shape).astype(HALF)
-    parts = key if type(key) is tuple else (key,)
-    if len(parts) == 1 and type(parts[0]) is np.ndarray and parts[0].dtype.kind == "i" and parts[0].ndim:
-        return take_put(g, parts[0], 0, shape[0])
+        return pick_put(g.astype(np.float32), at, key, shape).astype(HALF)
+    if len(key) == 1:
+        return take_put(g, at, 0, _size(shape[: key[0].axes])).reshape(shape)
+    whole = joined(key, at) if g.size <= _FEW else None
+    if whole is None:
+        return _program("pick_put")(g, at, key=key, shape=shape)  # with the kernel of take_put
     y = np.zeros(shape, g.dtype)
-    for part in parts:
-        if type(part) is np.ndarray and part.dtype.kind != "b" and part.ndim:
-            if g.size <= _FEW:
-                np.add.at(y, key, g)
-                return y
-            program: Any = registry["put_add"].program  # with the kernel of take_put
-            return program(device.by_array[np.ndarray].xp, g, key, shape)
-    y[key] = g  # slices, integers and masks reach no place twice
+    np.add.at(y, whole, g)
     return y
+
+
+def _program(name: str) -> Callable[..., Any]:
+    return functools.partial(registry[name].program, device.by_array[np.ndarray].xp)
+
+
+def nonzero(x: Any) -> Any:
+    return x.nonzero()
 
 
 # -- positions -----------------------------------------------------------------------------------
@@ -348,7 +377,7 @@ def extreme_put(x: Any, src: Any, i: Any, *, axis: int, largest: bool = True) ->
 
 _KERNELS = (
     reshape, broadcast_to, expand_dims, squeeze, permute_dims, moveaxis, matrix_transpose, flip, roll,
-    tril, triu, diagonal, diagonal_put, concat, stack, unstack, index, put_add, take, take_put,
+    tril, triu, diagonal, diagonal_put, concat, stack, unstack, index, put_add, pick, pick_put, nonzero, take, take_put,
     take_along_axis, put_along_axis_add, last_put, extreme_put,
 )  # fmt: skip
 

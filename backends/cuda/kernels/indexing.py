@@ -12,7 +12,7 @@ import numpy as np
 from lucidgrad.backends.cuda.compiling import program_of
 from lucidgrad.backends.cuda.faults import PLACE, note
 from lucidgrad.core import device
-from lucidgrad.core.primitive import registry
+from lucidgrad.keys import At, joined
 
 
 # -- keys ----------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def _check_numbers(name: str, positions: Sequence[Any], sizes: Sequence[int]) ->
             raise IndexError(f"{name}: index {int(p)} is out of range for an axis of size {n}")
 
 
-def pick(name: str, x: Any, key: Any) -> Any:
+def picked(name: str, x: Any, key: Any) -> Any:
     """``x[key]`` for a key with arrays of positions."""
     x, positions, sizes, place = _laid(x, key)
     _check_numbers(name, positions, sizes)
@@ -126,22 +126,24 @@ def put(name: str, x: Any, key: Any, value: Any) -> None:
 
 
 def index(x: Any, /, key: Any) -> Any:
-    return pick("index", x, key) if has_positions(key) else x[key]
+    return x[key]
 
 
 def put_add(g: Any, /, *, key: Any, shape: Any) -> Any:
-    parts = key if type(key) is tuple else (key,)
-    if any(type(part) is cupy.ndarray and part.dtype.kind != "b" and part.ndim for part in parts):
-        xp = device.by_array[cupy.ndarray].xp
-        if len(parts) == 1:
-            return xp.take_put(g, parts[0], axis=0, size=shape[0])
-        return registry["put_add"].program(xp, g, key, shape)
     y = cupy.zeros(shape, g.dtype)
-    if has_positions(key):
-        put("put_add", y, key, g)
-    else:
-        y[key] = g  # slices, integers and masks reach no place twice
+    y[key] = g
     return y
+
+
+def pick(x: Any, at: Any, /, *, key: tuple[Any, ...]) -> Any:
+    whole = joined(key, at)
+    return program_of("pick")(x, at, key=key) if whole is None else picked("index", x, whole)
+
+
+def pick_put(g: Any, at: Any, /, *, key: tuple[Any, ...], shape: Any) -> Any:
+    if key == (At(),):
+        return device.by_array[cupy.ndarray].xp.take_put(g, at, axis=0, size=shape[0])
+    return program_of("pick_put")(g, at, key=key, shape=shape)
 
 
 # -- along an axis -------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ def take(x: Any, i: Any, /, *, axis: int | None = None) -> Any:
     along = 0 if axis is None and x.ndim == 1 else axis
     if along is None or not -x.ndim <= along < x.ndim or i.dtype.kind not in "iu":
         return program_of("take")(x, i, axis=axis)  # raises
-    return pick("take", x, (*(slice(None),) * (along % x.ndim), i))
+    return picked("take", x, (*(slice(None),) * (along % x.ndim), i))
 
 
 _TAKE_ALONG = cupy.ElementwiseKernel(
@@ -217,6 +219,6 @@ def extreme_put(x: Any, src: Any, i: Any, /, *, axis: int, **keywords: Any) -> A
     return program_of("extreme_put")(x, src, i, axis=axis, **keywords)
 
 
-_FUNCTIONS = (index, put_add, take, take_along_axis, last_put, extreme_put)
+_FUNCTIONS = (index, put_add, pick, pick_put, take, take_along_axis, last_put, extreme_put)
 
 TABLE: dict[str, Callable[..., Any]] = {function.__name__: function for function in _FUNCTIONS}

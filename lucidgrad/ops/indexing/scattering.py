@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.core.batching import Batched, of_one_batch
+from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.box import Box
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.core.levels import Layer
 from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import REDUCTION, primitive
+from lucidgrad.keys import completed, is_array, is_batched_mask, parted, parts_of, raw_key
 from lucidgrad.ops.axes import axis_of, beside, product
 from lucidgrad.ops.numbers import INF, inexact
 
-from .keys import completed, is_array, is_mask, parts_of
-from .selection import _check_scatter, as_vectors, index, put_add, scatter, scatter_add, vector
+from .selection import _check_scatter, as_vectors, index, pick_put, put_add, scatter_add, vector
 from .taking import last_put, put_along_axis_add, take, take_along_axis
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -93,58 +94,56 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     >>> y.tolist(), x.grad.tolist(), v.grad.tolist()
     ([3.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0])
     """
-    key = tuple(slice(None) if i is None else getattr(i, "array", i) for i in indices)
+    key = tuple(slice(None) if i is None else i for i in indices)
     values = values if hasattr(values, "dtype") else ops.asarray(values, dtype=x.dtype, device=x.device)
-    differing = [part for part in key if type(part) is Batched]  # between the examples of a map
-    masks = [box(part) for part in differing if is_mask(part)]
-    if masks and not accumulate:
-        y = ops.where(ops.any(masks[0]), x, ops.clone(x))  # with the levels of the mask
-        write_at(y, key, values)
-        return y
-    if differing:
-        return _put_by_position(x, key, values, accumulate)
-    values = ops.broadcast_to(values, shape=tuple(ops.index(x, key=key).shape))
+    raw = raw_key(key, x.array)
+    if accumulate or not any(map(is_batched_mask, raw)):
+        values = ops.broadcast_to(values, shape=tuple(x[key].shape))
     if not accumulate:
-        y = ops.clone(x)
+        y = _beside(x, *key, values)
         y[key] = values
         return y
-    return _put_added(x, values, key)
+    static, at = parted(raw, x.shape)
+    return _put_added(x, values, static, at if at is None else box(at))
+
+
+def _beside(x: Any, *others: Any) -> Any:
+    """A copy with the levels of others, so that they can be written into it."""
+    y = ops.clone(x)
+    for other in others:
+        if isinstance(getattr(other, "array", None), Layer):
+            y = ops.where(ops.any(other), y, y)
+    return y
 
 
 @rounded_once
-def _put_added(x: Any, values: Any, key: Any) -> Any:
-    return x + put_add(ops.astype(values, dtype=x.dtype), key=key, shape=tuple(x.shape))
+def _put_added(x: Any, values: Any, key: Any, at: Any) -> Any:
+    values, shape = ops.astype(values, dtype=x.dtype), tuple(x.shape)
+    return x + (put_add(values, key=key, shape=shape) if at is None else pick_put(values, at, key=key, shape=shape))
 
 
-def write_at(x: Any, key: Any, values: Any) -> None:
-    """``x[key] = values`` where arrays in the key are batched, as they are under vmap.
+def write_masked(x: Any, key: Any, values: Any) -> None:
+    """``x[key] = values`` for a mask that differs between the examples of a map.
+
+    There is one value, or one for all places that the mask selects: how many there are differs, too.
 
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> def set_one(x, i):
+    >>> def cut(x):
     ...     y = x * 1.0
-    ...     y[i] = 5.0
+    ...     y[x < 0] = 0.0
     ...     return y
-    >>> lg.func.vmap(set_one)(lg.zeros((2, 2)), lg.asarray([1, 0])).tolist()
-    [[0.0, 5.0], [5.0, 0.0]]
+    >>> lg.func.vmap(cut)(lg.asarray([[1.0, -2.0], [-3.0, -4.0]])).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
     """
     parts = parts_of(key)
-    values = values if isinstance(values, Box) else ops.asarray(values, dtype=x.dtype, device=x.device)
-    masks = [i for i, part in enumerate(parts) if type(part) is Batched and is_mask(part)]
-    if masks:
-        _write_masked(x, parts, masks[0], values)
-    else:
-        x.copy_(_put_by_position(ops.clone(x), parts, values, accumulate=False))
-
-
-def _write_masked(x: Any, parts: tuple[Any, ...], at: int, values: Any) -> None:
-    """Write one value, or one for all places that a mask selects: how many there are differs between examples."""
     if sum(map(is_array, parts)) > 1:
         raise IndexError("__setitem__: a mask under vmap can't stand beside other arrays in a key; use where")
-    mask = box(parts[at])
+    values = values if isinstance(values, Box) else ops.asarray(values, dtype=x.dtype, device=x.device)
     parts = tuple(completed("__setitem__", parts, x.ndim))
     at = next(i for i, part in enumerate(parts) if is_array(part))
+    mask = box(parts[at])
     rest = sum(part is None or isinstance(part, slice) for part in parts[at + 1 :])  # axes behind those of the mask
     part = index(x, key=(*parts[:at], *(slice(None),) * mask.ndim, *parts[at + 1 :]))
     sizes = (1,) * (rest + 1 - values.ndim) + tuple(values.shape)
@@ -157,18 +156,6 @@ def _write_masked(x: Any, parts: tuple[Any, ...], at: int, values: Any) -> None:
     values = ops.reshape(values, shape=(*sizes[:before], *(1,) * mask.ndim, *sizes[before + 1 :]))
     mask = ops.reshape(mask, shape=(*mask.shape, *(1,) * rest))
     part.copy_(ops.where(mask, ops.astype(values, dtype=x.dtype), ops.clone(part)))
-
-
-def _put_by_position(x: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
-    """The same where the places differ between the examples of a map: they are found as numbers, and then scattered."""
-    size, shape = product(x.shape), tuple(x.shape)
-    places = ops.reshape(ops.arange(size, device=x.device), shape=shape)
-    traced = tuple(box(part) if type(part) is Batched else part for part in key)
-    places = index.primitive.program(ops, places, traced)  # type: ignore[attr-defined]
-    count = product(places.shape)
-    values = ops.broadcast_to(ops.astype(values, dtype=x.dtype), shape=tuple(places.shape))
-    given = ops.reshape(x, shape=(size,)), 0, ops.reshape(places, shape=(count,)), ops.reshape(values, shape=(count,))
-    return ops.reshape((scatter_add if accumulate else scatter)(*given), shape=shape)
 
 
 def masked_scatter(x: Any, mask: Any, source: Any) -> Any:

@@ -4,28 +4,25 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core.batching import Batched
-from lucidgrad.core.dispatch import box
+from lucidgrad.core import device, dtype as dtypes
+from lucidgrad.core.batching import of_one_batch, through_program
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.levels import run
 from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import LINEAR, primitive
+from lucidgrad.keys import At, Laid, completed, is_mask, laid_out, parts_of
 from lucidgrad.ops.axes import axis_of, beside, inverse, product
 from lucidgrad.ops.shape.layout import broadcast_shapes, broadcast_to, reshape
 
-from .keys import completed, flat_index, front, is_mask, parts_of, placement, resolve
+from .keys import resolve
 from .taking import last_put, need_one_rank, put_along_axis_add, take, take_along_axis, take_put
 
 
-# -- index and put_add ---------------------------------------------------------------------------
+# -- index and put_add: keys without arrays -------------------------------------------------------
 def _index_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     key = parts_of(keywords["key"])
     completed("index", key, len(values[0].shape) - 1)  # raises where the key is too long
-    y = call(*values, key=(slice(None), *key))
-    where = placement(key)
-    if where is None or not where[1]:
-        return y
-    return run("moveaxis", y, source=where[0], destination=0)  # the arrays' axes came before the batch
+    return call(*values, key=(slice(None), *key))
 
 
 @primitive(
@@ -35,41 +32,28 @@ def _index_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keyw
     view=True,
 )
 def index(xp: Any, x: Any, /, key: Any) -> Any:
-    """``x[key]``, for every key that NumPy knows.
+    """``x[key]`` for a key of integers, slices, None and an ellipsis: a view.
 
     Examples
     --------
     >>> import lucidgrad as lg
     >>> x = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    >>> x[[0, 0, 2]].sum().backward()
+    >>> x[1:].sum().backward()
     >>> x.grad.tolist()
-    [2.0, 0.0, 1.0]
+    [0.0, 1.0, 1.0]
     """
-    resolved = resolve(xp, "index", key, x.shape)
-    y = xp.reshape(x if resolved.whole else x[resolved.slices], shape=resolved.shape)
-    if not resolved.axes:
-        return y
-    order, rest = front(resolved)
-    i = flat_index(xp, "index", resolved)
-    size = product([resolved.shape[a] for a in resolved.axes])
-    y = xp.reshape(xp.permute_dims(y, axes=order), shape=(size, *rest))
-    y = xp.take(y, i, axis=0)
-    ends = tuple(range(i.ndim)), tuple(range(resolved.place, resolved.place + i.ndim))
-    return xp.moveaxis(y, source=ends[0], destination=ends[1])
+    resolved = resolve("index", key, x.shape)
+    return xp.reshape(x if resolved.whole else x[resolved.slices], shape=resolved.shape)
 
 
 def _put_add_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     (g,) = values
-    key, shape = parts_of(keywords["key"]), (g.shape[0], *keywords["shape"])
-    where = placement(key)
-    if where is not None and where[1]:
-        g = run("moveaxis", g, source=0, destination=where[0])
-    return call(g, key=(slice(None), *key), shape=shape)
+    return call(g, key=(slice(None), *parts_of(keywords["key"])), shape=(g.shape[0], *keywords["shape"]))
 
 
 @primitive(LINEAR, vjp=lambda xp, g, *, key: xp.index(g, key=key), batch=_put_add_batch)
 def put_add(xp: Any, g: Any, /, key: Any, shape: Any) -> Any:
-    """Zeros of a shape, with g added at a key: what falls on one place is summed. The adjoint of `index`.
+    """Zeros of a shape, with g at a key without arrays: the adjoint of `index`.
 
     Examples
     --------
@@ -79,39 +63,150 @@ def put_add(xp: Any, g: Any, /, key: Any, shape: Any) -> Any:
     >>> put_add(g, slice(0, 4, 2), (4,)).tolist()
     [1.0, 0.0, 1.0, 0.0]
     """
-    resolved = resolve(xp, "put_add", key, shape)
-    if resolved.axes:
-        order, rest = front(resolved)
-        i = flat_index(xp, "put_add", resolved)
-        ends = tuple(range(resolved.place, resolved.place + i.ndim)), tuple(range(i.ndim))
-        g = xp.moveaxis(g, source=ends[0], destination=ends[1])
-        sizes = tuple(resolved.shape[a] for a in resolved.axes)
-        g = xp.reshape(xp.take_put(g, i, axis=0, size=product(sizes)), shape=(*sizes, *rest))
-        g = xp.permute_dims(g, axes=inverse(order))
-    g = xp.reshape(g, shape=resolved.region)
-    if resolved.whole and resolved.axes:
-        return g
+    resolved = resolve("put_add", key, shape)
     y = xp.zeros(tuple(shape), dtype=g.dtype, **beside(g))
-    y[resolved.slices or ...] = g
+    y[resolved.slices or ...] = xp.reshape(g, shape=resolved.region)
     return y
 
 
-def getitem(x: Any, key: Any) -> Any:
-    """``x[key]`` where arrays in the key may be batched, as they are under vmap: then by `take`.
+# -- pick and pick_put: keys with arrays ---------------------------------------------------------
+def _flat(xp: Any, at: Any, laid: Laid) -> Any:
+    """The positions of a key as one array, into their axes taken together."""
+    flat: Any = 0
+    for k, n in enumerate(laid.sizes):
+        i = xp.astype(at if len(laid.sizes) == 1 else xp.index(at, key=k), dtype=dtypes.named("int64"))
+        flat = flat * n + xp.where(i < 0, i + n, i)
+    return flat
+
+
+def _counted(count: int, at: Any) -> Any:
+    """The numbers from 0 up, where an array is."""
+    where = device.by_array[type(at)].device_of(at)
+    return device.backend_named(where).create("arange", where, count, dtype=dtypes.named("int64"))
+
+
+def _moved(x: Any, count: int, source: int, destination: int) -> Any:
+    """So many axes that follow one another, in another place."""
+    if not count or source == destination:
+        return x
+    ends = [tuple(range(start, start + count)) for start in (source, destination)]
+    return run("moveaxis", x, source=ends[0], destination=ends[1])
+
+
+def _rank(key: Sequence[Any], at: Any) -> int:
+    """How many axes positions have, in one example if they are batched: several arrays of them are stacked."""
+    return len(at.shape) - (sum(type(part) is At for part in key) > 1)
+
+
+def _in_batch(key: tuple[Any, ...], at: Any) -> tuple[tuple[Any, ...], Any]:
+    """A key and its positions, which differ between examples, as those of the whole batch: each in its own example."""
+    several = sum(type(part) is At for part in key) > 1
+    rows = run("moveaxis", at, source=1, destination=0) if several else run("reshape", at, shape=(1, *at.shape))
+    rows = run("astype", rows, dtype=dtypes.named("int64"), copy=False)  # there may be more examples than positions
+    sizes = tuple(rows.shape[1:])
+    own = run("reshape", _counted(sizes[0], at), shape=(1, sizes[0], *(1,) * (len(sizes) - 1)))
+    return (At(), *key), run("concat", run("broadcast_to", own, shape=(1, *sizes)), rows, axis=0)
+
+
+def _pick_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    (x, at), key = values, keywords["key"]
+    laid = laid_out("index", key, x.shape[batched[0] :])
+    rank = _rank(key, at) - batched[1]
+    if not batched[1]:
+        y = call(x, at, key=(slice(None), *key))
+        return run("moveaxis", y, source=rank, destination=0) if laid.first else y
+    if batched[0]:
+        key, at = _in_batch(key, at)
+        return _moved(call(x, at, key=key), rank, 1, laid.place + 1)
+    at = at if len(laid.sizes) == 1 else run("moveaxis", at, source=0, destination=1)
+    return run("moveaxis", call(x, at, key=key), source=laid.place, destination=0)
+
+
+@primitive(
+    LINEAR,
+    vjp=(lambda xp, g, at, x_meta, *, key: xp.pick_put(g, at, key=key, shape=x_meta.shape), None),
+    jvp=lambda xp, y, xs, ts, *, key: xp.pick(ts[0], xs[1], key=key),
+    batch=_pick_batch,
+)
+def pick(xp: Any, x: Any, at: Any, /, *, key: tuple[Any, ...]) -> Any:
+    """``x[key]`` for a key with arrays: ``at`` has their positions, and `At` stands for them in the key.
 
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> from lucidgrad.ops.indexing.selection import getitem
-    >>> x = lg.ones((2, 3), requires_grad=True)
-    >>> getitem(x, (0, slice(1, None))).shape
-    (2,)
+    >>> x = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> x[[0, 0, 2]].sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 0.0, 1.0]
     """
-    parts = parts_of(key)
-    if any(type(part) is Batched for part in parts):
-        traced = tuple(box(part) if type(part) is Batched else part for part in parts)
-        return index.primitive.program(tape_namespace, x, traced)  # type: ignore[attr-defined]
-    return index(x, key=key)
+    laid = laid_out("index", key, x.shape)
+    y = x if laid.whole else xp.index(x, key=laid.key)
+    rest = tuple(laid.shape[a] for a in laid.rest)
+    y = xp.reshape(xp.permute_dims(y, axes=(*laid.axes, *laid.rest)), shape=(product(laid.sizes), *rest))
+    i = _flat(xp, at, laid)
+    ends = tuple(range(i.ndim)), tuple(range(laid.place, laid.place + i.ndim))
+    return xp.moveaxis(xp.take(y, i, axis=0), source=ends[0], destination=ends[1])
+
+
+def _pick_put_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+    key, shape = keywords["key"], keywords["shape"]
+    laid = laid_out("index", key, shape)
+    g, at = values if batched[0] else of_one_batch(values, batched)
+    rank, size = _rank(key, at) - batched[1], g.shape[0]
+    if batched[1]:
+        key, at = _in_batch(key, at)
+        return call(_moved(g, rank, laid.place + 1, 1), at, key=key, shape=(size, *shape))
+    g = run("moveaxis", g, source=0, destination=rank) if laid.first else g
+    return call(g, at, key=(slice(None), *key), shape=(size, *shape))
+
+
+@primitive(
+    LINEAR,
+    vjp=(lambda xp, g, at, *, key: xp.pick(g, at, key=key), None),
+    jvp=lambda xp, y, xs, ts, *, key, shape: xp.pick_put(ts[0], xs[1], key=key, shape=shape),
+    batch=_pick_put_batch,
+)
+def pick_put(xp: Any, g: Any, at: Any, /, *, key: tuple[Any, ...], shape: Any) -> Any:
+    """Zeros of a shape, with g added at a key with arrays: what falls on one place is summed. The adjoint of `pick`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.keys import At
+    >>> from lucidgrad.ops.indexing.selection import pick_put
+    >>> g = lg.tensor([1.0, 2.0], requires_grad=True)
+    >>> pick_put(g, lg.asarray([1, 1]), key=(At(),), shape=(3,)).tolist()
+    [0.0, 3.0, 0.0]
+    """
+    laid = laid_out("index", key, shape)
+    i = _flat(xp, at, laid)
+    ends = tuple(range(laid.place, laid.place + i.ndim)), tuple(range(i.ndim))
+    g = xp.moveaxis(g, source=ends[0], destination=ends[1])
+    order = (*laid.axes, *laid.rest)
+    g = xp.take_put(g, i, axis=0, size=product(laid.sizes))
+    g = xp.permute_dims(xp.reshape(g, shape=tuple(laid.shape[a] for a in order)), axes=inverse(order))
+    return g if laid.whole else xp.put_add(g, key=laid.key, shape=tuple(shape))
+
+
+@primitive(LINEAR, batch=through_program("stays"))
+def stays(xp: Any, at: Any, /, *, key: tuple[Any, ...], shape: Any) -> Any:
+    """Which values remain that are written at a key with arrays: of those for one place, the one written last.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.keys import At
+    >>> from lucidgrad.ops.indexing.selection import stays
+    >>> stays(lg.asarray([1, 0, 1]), key=(At(),), shape=(3,)).tolist()
+    [False, True, True]
+    """
+    laid = laid_out("index", key, shape)
+    i = _flat(xp, at, laid)
+    common, count = tuple(i.shape), product(i.shape)
+    i = xp.reshape(i, shape=(count,))
+    last = xp.take(xp.last_put(i, axis=0, size=product(laid.sizes)), i, axis=0)
+    ones = (1,) * (len(laid.rest) - laid.place)
+    return xp.reshape(last == _counted(count, at), shape=(*common, *ones))
 
 
 # -- PyTorch's names -----------------------------------------------------------------------------
@@ -308,5 +403,4 @@ def masked_select(x: Any, mask: Any) -> Any:
     [2.0, 3.0]
     """
     shape = broadcast_shapes(x.shape, mask.shape)
-    mask = broadcast_to(mask, shape)
-    return getitem(broadcast_to(x, shape), getattr(mask, "array", mask))
+    return broadcast_to(x, shape)[broadcast_to(mask, shape)]
