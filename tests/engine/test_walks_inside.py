@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
+from lucidgrad.core import device
 from lucidgrad.utils import checkpoint as lg_checkpoint
 
 
@@ -174,8 +175,10 @@ def test_foreign_seeds_are_refused(what, bare):
     assert x.grad is None
 
 
-def test_tensors_of_another_library_are_named():
+def test_tensors_of_another_library_are_named(monkeypatch):
     torch, x = pytest.importorskip("torch"), lg.ones(2, requires_grad=True)
+    for kind in [kind for kind in device.by_array if issubclass(kind, torch.Tensor)]:
+        monkeypatch.delitem(device.by_array, kind)  # others may have used the library as a device
     for seed in (torch.ones(2), [torch.ones(2)]):
         with pytest.raises(TypeError, match=r"given torch.Tensor of dtype torch.float32"):
             lg.autograd.grad(x * 3, x, seed)
