@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from lucidgrad.core.box import INFERENCE, Alias
-from lucidgrad.core.modes import Block, Recording, recording, state
+from lucidgrad.core.modes import recorded, recording, state
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,7 +22,7 @@ def is_inference_mode_enabled() -> bool:
     return state.fresh is INFERENCE
 
 
-class _Mode(Block):
+class _Mode(recorded):
     """A context manager and decorator that says whether operations are recorded."""
 
     def __new__(cls, *args: Any, **keywords: Any) -> Any:
@@ -37,9 +37,6 @@ class _Mode(Block):
 
     def _target(self) -> tuple[bool, Alias | None]:
         raise AssertionError  # every mode says what it sets
-
-    def _changes(self) -> Sequence[tuple[ContextVar[Any], Any]]:
-        return ((recording, Recording(*self._target())),)
 
     def _again(self) -> "_Mode":
         return type(self)()

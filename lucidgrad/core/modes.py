@@ -162,10 +162,13 @@ class recorded(Block):
 
     def __init__(self, enabled: bool, fresh: Alias | None = None) -> None:
         super().__init__()
-        self._target = enabled, fresh
+        self._enabled, self._fresh = enabled, fresh
+
+    def _target(self) -> tuple[bool, Alias | None]:
+        return self._enabled, self._fresh
 
     def _changes(self) -> Sequence[tuple[ContextVar[Any], Any]]:
-        return ((recording, Recording(*self._target)),)
+        return ((recording, Recording(*self._target())),)
 
 
 class new_nodes(Block):

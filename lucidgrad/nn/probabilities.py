@@ -7,7 +7,19 @@ from lucidgrad.nn.module import Module
 __all__ = ["LogSoftmax", "Softmax", "Softmax2d", "Softmin"]
 
 
-class Softmax(Module):
+class _AlongAxis(Module):
+    """A function along an axis, which PyTorch chooses if none is given."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def extra_repr(self) -> str:
+        """The arguments."""
+        return f"dim={self.dim}"
+
+
+class Softmax(_AlongAxis):
     """``exp(x) / sum(exp(x))`` along an axis.
 
     Parameters
@@ -22,20 +34,12 @@ class Softmax(Module):
     tensor([0.5, 0.5])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: lg.Tensor) -> lg.Tensor:
         """Apply the function."""
         return softmax(input, self.dim, _stacklevel=5)
 
-    def extra_repr(self) -> str:
-        """The arguments."""
-        return f"dim={self.dim}"
 
-
-class Softmin(Module):
+class Softmin(_AlongAxis):
     """``softmax(-x)`` along an axis.
 
     Parameters
@@ -50,20 +54,12 @@ class Softmin(Module):
     tensor([0.5, 0.5])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: lg.Tensor) -> lg.Tensor:
         """Apply the function."""
         return softmin(input, self.dim, _stacklevel=5)
 
-    def extra_repr(self) -> str:
-        """The arguments."""
-        return f"dim={self.dim}"
 
-
-class LogSoftmax(Module):
+class LogSoftmax(_AlongAxis):
     """``log(softmax(x))`` along an axis.
 
     Parameters
@@ -78,17 +74,9 @@ class LogSoftmax(Module):
     tensor([0.])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: lg.Tensor) -> lg.Tensor:
         """Apply the function."""
         return log_softmax(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        """The arguments."""
-        return f"dim={self.dim}"
 
 
 class Softmax2d(Module):
