@@ -35,9 +35,9 @@ sanitize: $(VENV)/.test
 PYTHONS ?= python3.12 python3.13
 other-pythons:
 	@for python in $(PYTHONS); do \
-	  if command -v $$python >/dev/null; then \
+	  if $$python -c "" 2>/dev/null; then \
 	    $(MAKE) test PYTHON=$$python VENV=.venv-$$python || exit 1; \
-	  else echo "$$python not found: not tested"; fi; \
+	  else echo "$$python does not run here: not tested"; fi; \
 	done
 
 lint: $(VENV)/.test
