@@ -3,6 +3,7 @@
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
+from lucidgrad.core.box import Box
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.ops.numbers import as_array
 
@@ -234,6 +235,7 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
     if isinstance(weight, (int, float)):
         near = -0.5 < weight < 0.5
         return add(start, multiply(way, weight)) if near else subtract(end, multiply(way, 1 - weight))
+    weight = weight if isinstance(weight, Box) else positive(weight)  # which takes arrays and refuses the rest
     if dtypes.rank(weight.dtype) < 2:
         weight = astype(weight, dtype=way.dtype)  # 1 - weight is not to wrap around
     near, far = add(start, multiply(way, weight)), subtract(end, multiply(way, subtract(1, weight)))
