@@ -19,9 +19,9 @@ from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import complexes, floats
 from lucidgrad.core.errors import DeviceError
 from lucidgrad.core.items import meta_of
-from lucidgrad.core.levels import BINARY, COMPARE, Layer
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, registry
 from lucidgrad.keys import parted
+from lucidgrad.levels.layer import BINARY, COMPARE, Layer
 
 
 class Offered:

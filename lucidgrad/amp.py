@@ -13,9 +13,9 @@ import lucidgrad as lg
 from lucidgrad.core import device as devices
 from lucidgrad.core.device import Device
 from lucidgrad.core.dtype import named
-from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import Block, Precision, precision, set_casting, state
-from lucidgrad.core.precision import in_precision, rounded_once
+from lucidgrad.levels.layer import Layer
+from lucidgrad.ops.precision import in_precision, rounded_once
 from lucidgrad.refusals import guard as _guard
 
 __all__ = [

@@ -6,9 +6,9 @@ from typing import Any
 from .core import device as devices, dtype as dtypes
 from .core.device import Device
 from .core.dispatch import box, floats, number, promoted
-from .core.dual import without_tangents
-from .core.levels import Layer, filled
 from .core.modes import leave
+from .levels.dual import without_tangents
+from .levels.layer import Layer, filled
 from .ops.elementwise.copies import clone
 from .ops.shape.joining import stack
 from .tensor import Tensor

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.box import Box
-from lucidgrad.core.levels import Layer, run
 from lucidgrad.core.primitive import registry
+from lucidgrad.levels.layer import Layer, run
 
 
 class At(NamedTuple):

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from lucidgrad.refusals import guard as _guard
 
 from .core import dtype as _dtypes
-from .core.batching import Batched as _Batched
-from .core.precision import rounded_once as _rounded_once
+from .levels.batching import Batched as _Batched
 from .ops import reduction as _reduction
 from .ops.axes import need_matrix as _need_matrix
 from .ops.elementwise import arithmetic, complex
@@ -20,6 +19,7 @@ from .ops.linalg import decompositions as _decompositions, matrices as _matrix, 
 from .ops.linalg.decompositions import eigvalsh, svdvals
 from .ops.linalg.matrices import cholesky, det, inv, matrix_power, solve
 from .ops.linalg.products import cross, matmul, outer, tensordot, vecdot
+from .ops.precision import rounded_once as _rounded_once
 from .ops.reduction import vector_norm
 from .ops.shape import diagonals as _diagonals, layout as _shape
 from .ops.shape.layout import matrix_transpose

@@ -8,11 +8,11 @@ from typing import Any
 from lucidgrad.refusals import guard as _guard
 
 from .core import device as devices, dtype as dtypes
-from .core.batching import enter_level, leave_level
 from .core.device import Device
 from .core.dispatch import box
-from .core.levels import Layer, draws
 from .creation import _shape
+from .levels.batching import enter_level, leave_level
+from .levels.layer import Layer, draws
 from .ops.shape.joining import stack
 from .ops.shape.layout import reshape
 from .tensor import Tensor

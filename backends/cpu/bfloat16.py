@@ -15,6 +15,7 @@ import numpy as np
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import floats, halves, numbers
 from lucidgrad.core.primitive import Primitive, registry
+from lucidgrad.levels.layer import structural
 
 from .backend import CPU
 
@@ -140,7 +141,7 @@ class BrainCPU(CPU):
         wide = device.backend_named("cpu").kernel(primitive)
         if primitive.view:  # the same memory, seen in another way
             return lambda *arrays, **keywords: as_brain(wide(*map(_plain, arrays), **keywords))
-        if primitive.name in ("transfer", "clone") or primitive.program.__module__.startswith("lucidgrad.core"):
+        if primitive.name in ("transfer", "clone", "overwrite") or primitive.name in structural:
             return wide  # copies, and levels, which hold what they are given
         return _rounding(wide)
 

@@ -1,6 +1,7 @@
 """The CUDA back end: CuPy. Importing this package imports no CuPy; `load` does, and registers the device."""
 
-from lucidgrad.core import device, levels
+from lucidgrad.core import device
+from lucidgrad.levels.layer import Layer
 
 
 def load() -> None:
@@ -14,10 +15,10 @@ def load() -> None:
     cuda = CUDA()
     device.register(cuda)
     device.places[cuda.array_types[0]] = place_of_array
-    for layer in levels.Layer.__subclasses__():
+    for layer in Layer.__subclasses__():
         device.places[layer] = _place_of_layer
 
 
-def _place_of_layer(array: levels.Layer) -> object:
+def _place_of_layer(array: Layer) -> object:
     find = device.places.get(type(array.front))
     return None if find is None else find(array.front)

@@ -16,7 +16,7 @@ from typing import Any
 import cupy
 from cupy.cuda import Device, Event, Stream, get_current_stream, get_device_id
 
-from lucidgrad.core.levels import Layer
+from lucidgrad.levels.layer import Layer
 
 _HERE = nullcontext()
 several = False  # whether there are several devices; set by the back end

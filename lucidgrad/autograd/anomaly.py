@@ -7,9 +7,9 @@ from typing import Any
 
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import floats
-from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import NewNodes, new, new_nodes, observers, plain_nodes, state
 from lucidgrad.core.plan import reach
+from lucidgrad.levels.layer import Layer
 from lucidgrad.refusals import guard as _guard
 
 __all__ = ["detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"]

@@ -18,10 +18,10 @@ from typing import Any
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.items import Input, Inputs, Part, Result
-from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import new_nodes, state
 from lucidgrad.core.primitive import Primitive, registry
 from lucidgrad.core.tape import Output, storage
+from lucidgrad.levels.layer import Layer
 from lucidgrad.refusals import guard as _guard
 
 from .recomputation import Replay, Source, bytes_of, is_firm, is_in, is_written, shape_and_dtype

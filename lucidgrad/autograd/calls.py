@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from lucidgrad.core import device, dispatch, dual, inplace
+from lucidgrad import inplace
+from lucidgrad.core import device, dispatch
 from lucidgrad.core.dispatch import box, floats, node_of
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.items import Input, Item, Own, Result, meta_of
-from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import state, unusual
 from lucidgrad.core.plan import reach
 from lucidgrad.core.primitive import Kernels, Kind, watchers
-from lucidgrad.core.tape import FREED, Fork, Leaf, Output, check_saved, clock, node_of_edge, storage, touch
+from lucidgrad.core.tape import FREED, Leaf, check_saved, clock, node_of_edge, storage, touch
 from lucidgrad.func import trees
+from lucidgrad.levels import dual
+from lucidgrad.levels.layer import Layer
 from lucidgrad.tensor import Tensor
 
 from .context import FunctionCtx
@@ -434,11 +436,9 @@ class Call:
         outs = [box(y) for y in ys]
         wanted = tuple([i for i, n in enumerate(self.nodes) if n is not None]) if state.recording else ()
         if wanted and outs:
-            fork = dispatch.record(self, ys, [t.array for t in self.tensors], self.nodes, wanted, {}, Fork)  # type: ignore[arg-type]
-            fork.metas = self._by_spot(list(map(meta_of, ys)))
-            ends = [Output(fork, k) for k in self.spots]
-            fork.outputs, self.fork = self._by_spot(list(map(weakref.ref, ends))), weakref.ref(fork)
-            self.ctx._fork = self.fork
+            arrays = [t.array for t in self.tensors]
+            ends = dispatch.record_fork(self, ys, arrays, self.nodes, wanted, {}, self.is_tensor)  # type: ignore[arg-type]
+            self.fork = self.ctx._fork = weakref.ref(ends[0].fork)
             for out, made, end in zip(outs, self.outs, ends, strict=True):
                 if out.array.dtype in floats and not self._is_fixed(made):
                     out._node, out._alias = end, None

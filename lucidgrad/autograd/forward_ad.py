@@ -8,9 +8,9 @@ import threading
 from types import TracebackType
 from typing import NamedTuple
 
-from lucidgrad.core.dual import make_dual as _make_dual
-from lucidgrad.core.levels import Level
 from lucidgrad.func.forward import check_tangent, take_apart
+from lucidgrad.levels.dual import make_dual as _make_dual
+from lucidgrad.levels.layer import Level
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 

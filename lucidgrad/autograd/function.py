@@ -9,10 +9,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core import dual
 from lucidgrad.core.dispatch import node_of
 from lucidgrad.core.modes import state
 from lucidgrad.func import trees
+from lucidgrad.levels import dual
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 

@@ -7,16 +7,17 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from lucidgrad.core import batching, device
-from lucidgrad.core.accumulation import accumulate
+from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, complexes, floats, node_of
 from lucidgrad.core.engine import Walk, tape_namespace, tied
 from lucidgrad.core.errors import GradArgError
 from lucidgrad.core.items import Meta, meta_of
-from lucidgrad.core.levels import Layer, Level, run
 from lucidgrad.core.plan import Plan
+from lucidgrad.levels import batching
+from lucidgrad.levels.layer import Layer, Level, run
 from lucidgrad.tensor import Tensor
 
+from .accumulation import accumulate
 from .graph import GradientEdge
 from .modes import enable_grad, no_grad
 
@@ -232,7 +233,7 @@ def backward(
         targets = list({id(t): t for t in map(_tensor_of, starts, wanted)}.values())
     plan = Plan(map(_first, roots), wanted)
     plan.check_alive()
-    walk = Walk(plan, create_graph, retain, accumulate=True)
+    walk = Walk(plan, create_graph, retain, accumulate=accumulate)
     walk.run(roots if create_graph else _raw_seeds(roots), functools.partial(_write, walk, targets))
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lucidgrad.core.batching import Batched, enter_level, leave_level
 from lucidgrad.core.dispatch import node_of
 from lucidgrad.core.engine import tape_namespace
-from lucidgrad.core.levels import Layer, Level, check_alive, draws, structural
 from lucidgrad.core.modes import state
 from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.func import trees
+from lucidgrad.levels.batching import Batched, enter_level, leave_level
+from lucidgrad.levels.layer import Layer, Level, check_alive, draws, structural
 from lucidgrad.tensor import Tensor
 
 

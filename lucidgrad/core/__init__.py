@@ -1,1 +1,1 @@
-"""The backend-neutral engine: primitives, levels, nodes and the walk."""
+"""The backend-neutral engine: primitives, nodes and the walk."""

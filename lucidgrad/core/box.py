@@ -11,7 +11,7 @@ class Alias:
     """What a tensor shares memory with: its base and the steps that lead from the base to it.
 
     ``seen`` is the base's node when the history of the view was written: when the base has another
-    one, an in-place operation rewrote it, and the view's history is replayed (`inplace.history`).
+    one, an in-place operation rewrote it, and the view's history is replayed (`dispatch.history`).
     """
 
     __slots__ = ("barrier", "base", "seen", "steps")

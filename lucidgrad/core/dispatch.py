@@ -1,22 +1,22 @@
 """From a call on tensors to a kernel and a node, for any mixture of arguments; and views.
 
 `operators` does the same for the arguments that are common, faster. The *home* of a call is the back end that computes
-it, which the types of its arguments tell; the *way* is where the kernels of a primitive stand for such types.
+it, which the types of its arguments tell.
 """
 
 import functools
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from . import device, dtype as dtypes
 from .box import INFERENCE, Alias, Box
 from .errors import DeviceError
 from .items import meta_of
-from .modes import recorded, set_casting, state, unusual
+from .modes import recorded, state, unusual
 from .primitive import ELEMENTWISE, Primitive, registry
-from .tape import Extras, Fork, Node, Output, clock, storage
+from .tape import Extras, Fork, Node, Output, make_node, storage
 
 SCALARS = (bool, int, float, complex)
 
@@ -32,13 +32,9 @@ halves: set[Any] = set()  # those of 16 bits, which hold numbers that float32 co
 #: Types of libraries' scalars -> the Python numbers that they count as; back ends add theirs.
 numbers: dict[type, type] = {}
 
-#: Classes that are defined above the engine.
+#: What is defined above the engine, by name: ``Tensor``, which results are boxed in; ``refuse``, which says what is
+#: wrong with a call; ``in_single``, which computes in float32 what is given in 16 bits.
 bound: dict[str, Any] = {}
-
-
-def bind(**classes: type) -> None:
-    """Tell the operators classes that are defined above them: ``Tensor``, which results are boxed in."""
-    bound.update(classes)
 
 
 # -- parts that both paths use -------------------------------------------------------------------
@@ -90,7 +86,10 @@ def unified(primitive: Primitive, arrays: Sequence[Any]) -> Any:
 def fits(y: Any, *arrays: Any) -> tuple[Any, ...]:
     """What each cotangent must become: shape, dtype, and the batch levels it was spread over."""
     levels = getattr(y, "levels", ())
-    return tuple([None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(levels, a)) for a in arrays])
+    return tuple([
+        None if type(a) not in device.by_array else (a.shape, a.dtype, _missing(levels, a) if levels else ())
+        for a in arrays
+    ])  # fmt: skip
 
 
 def alike(array: Any, *others: Any) -> bool:
@@ -100,8 +99,6 @@ def alike(array: Any, *others: Any) -> bool:
 
 
 def _missing(levels: Any, array: Any) -> tuple[Any, ...]:
-    if not levels or (len(levels) == 1 and levels[0][0] is getattr(array, "level", 0)):  # the usual cases in short
-        return ()
     own = getattr(array, "levels", ())
     return tuple(level for level in levels if level not in own)
 
@@ -229,23 +226,6 @@ def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any
 
 
 @functools.cache
-def way(primitive: Primitive, dtype: Any, *kinds: Any) -> tuple[dict[Any, Any], Any, Any] | None:
-    """``(table, key, settle)``: what `compute` finds for arguments of these types, the first array being of a dtype.
-
-    ``table[key]`` are the kernels. None: the arrays themselves tell what is to be done.
-    """
-    home, first = home_of(*kinds)
-    if home is None or not (home.rank or dtype in floats):
-        return None
-    kind = kinds[first]
-    if primitive.dtype == "float" and not home.rank:
-        primitive.kernels_for(kind, dtype)
-        return primitive.by_dtype[kind], dtype, home.settle
-    primitive.kernels_for(kind)
-    return primitive.kernels, kind, home.settle
-
-
-@functools.cache
 def home_of(*kinds: type) -> tuple[Any, int]:
     """The back end that computes with arguments of these types, and the place of the first array of it.
 
@@ -321,33 +301,6 @@ def _describe(value: Any) -> str:
     return "None" if value is None else f"a {type(value).__module__}.{type(value).__qualname__}"
 
 
-def in_single(function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Call a function with float32 for 16-bit floats, and round what it gives, once, unless something was wider.
-
-    Casts are operations like any other: gradients are rounded once, too, and what nodes keep is not rounded at all.
-    """
-    cast, single = registry["astype"].op, dtypes.named("float32")
-    given, asked = {dtype_of(x) for x in (*args, *keywords.values())} & floats, keywords.get("dtype")
-    target = asked if asked is not None else given.pop() if len(given) == 1 else single
-    keywords = {**keywords, "dtype": single} if asked in halves else keywords
-
-    def widened(x: Any) -> Any:
-        return cast(x, dtype=single) if dtype_of(x) in halves else x
-
-    def rounded(y: Any) -> Any:
-        if isinstance(y, tuple):
-            return type(y)._make(map(rounded, y)) if hasattr(y, "_make") else tuple(map(rounded, y))
-        return cast(y, dtype=target) if dtype_of(y) == single else y
-
-    casting = state.casting
-    set_casting(None)  # autocast has chosen the dtype already
-    try:
-        y = function(*map(widened, args), **{name: widened(x) for name, x in keywords.items()})
-    finally:
-        set_casting(casting)
-    return rounded(y) if target in halves else y
-
-
 def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], strict: bool = True) -> Any:
     """Call a primitive on any mixture of tensors, arrays and scalars."""
     if unusual and primitive.precision is not None and state.casting is not None:
@@ -355,7 +308,7 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
     if not numbers.keys().isdisjoint(map(type, args)):  # with Python's numbers the compiled operator takes them all
         return primitive.op(*map(number, args), **keywords)
     if primitive.single and dtype_of(args[0]) in halves:
-        return in_single(primitive.op, args, keywords)
+        return bound["in_single"](primitive.op, args, keywords)
     args = meet(primitive, args) if len(device._by_name) > 1 else args
     pairs = [unwrap(primitive, value) for value in args]
     for i, (array, _) in enumerate(pairs):
@@ -381,15 +334,22 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
         wanted = tuple(i for i, n in enumerate(nodes) if n is not None) if primitive.joint else ()
     else:
         wanted = tuple(i for i in primitive.differentiable if i < len(nodes) and nodes[i] is not None)
-    if primitive.outputs:
-        out = _fork(primitive, y, arrays, nodes, wanted, keywords, tensor)
-    else:
+    call = primitive, y, arrays, nodes, wanted, keywords
+    if not primitive.outputs:
         out = box(y)
         if wanted:
-            out._node = record(primitive, y, arrays, nodes, wanted, keywords)
-            out._alias = None
+            out._node, out._alias = record(*call), None
         if primitive.view and tensor is not None:
             track_view(tensor, out, primitive, keywords)
+    else:
+        out = tuple(map(box, y))
+        for made, end in zip(out, record_fork(*call, [True] * len(y)) if wanted and out else ()):
+            if made.array.dtype in floats:
+                made._node, made._alias = end, None
+        for made in out if primitive.view else ():
+            if tensor is not None and type(made.array) is type(tensor.array):
+                made._alias = alias_of(tensor, (), f"is one of several views that {primitive.name} returned")
+                track_copy(tensor, made, primitive.name, keywords)
     if unusual and state.told is not None:
         state.told(primitive, tuple(args), out)
     return out
@@ -409,43 +369,30 @@ def record(
     node_type: type[Node] = Node,
 ) -> Any:
     """Make the node of a call."""
-    made = node_type()
     first = y[0] if primitive.outputs else y
     limit = device.by_array[type(first)].limit if primitive.kind is ELEMENTWISE else None
     large = limit is not None and first.size > limit
-    made.recipe = primitive.recipe(wanted, True) if large else primitive.recipe(() if primitive.variadic else wanted)
-    made.saved = made.recipe.save(y, arrays, keywords)
+    recipe = primitive.recipe(wanted, True) if large else primitive.recipe(() if primitive.variadic else wanted)
     inputs = tuple(node if i in wanted else None for i, node in enumerate(nodes))
-    made.origin = inputs if made.recipe.only is None else inputs[made.recipe.index]
-    made.fit = fits(first, *arrays)
-    made.extras = extras_of(first, *arrays) or (None if node_type is Node else Extras())
-    made.when = next(clock)
-    if state.keeping is not None:
-        state.keeping(made, y, arrays, keywords)
-    return made
+    origin = inputs if recipe.only is None else inputs[recipe.index]
+    extras = extras_of(first, *arrays) or (None if node_type is Node else Extras())
+    saved = recipe.save(y, arrays, keywords)
+    return make_node(node_type, recipe, saved, origin, fits(first, *arrays), extras, y, arrays, keywords)
 
 
-def _fork(
+def record_fork(
     primitive: Primitive,
     y: tuple[Any, ...],
     arrays: Sequence[Any],
     nodes: Sequence[Any],
     wanted: tuple[int, ...],
     keywords: dict[str, Any],
-    tensor: Any,
-) -> Any:
-    outs = tuple(box(part) for part in y)
-    if wanted and outs:
-        fork = record(primitive, y, arrays, nodes, wanted, keywords, Fork)
-        fork.metas = tuple(map(meta_of, y))
-        ends = [Output(fork, k) for k in range(len(y))]
-        fork.outputs = tuple(map(weakref.ref, ends))
-        for out, end in zip(outs, ends, strict=True):
-            if out.array.dtype in floats:
-                out._node, out._alias = end, None
-    if primitive.view and tensor is not None:
-        for out in outs:
-            if type(out.array) is type(tensor.array):
-                out._alias = alias_of(tensor, (), f"is one of several views that {primitive.name} returned")
-                track_copy(tensor, out, primitive.name, keywords)
-    return outs
+    is_array: Sequence[bool],
+) -> list[Output]:
+    """Make the node of a call with several results, of which some are arrays: the ends of those."""
+    fork = record(primitive, y, arrays, nodes, wanted, keywords, Fork)
+    ends = [Output(fork, k) for k, own in enumerate(is_array) if own]
+    metas, outputs = map(meta_of, y), map(weakref.ref, ends)
+    fork.metas = tuple([next(metas) if own else None for own in is_array])
+    fork.outputs = tuple([next(outputs) if own else None for own in is_array])
+    return ends

@@ -11,15 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import device
-from .accumulation import accumulate
 from .box import Box
 from .dispatch import bound, box, complexes, extras_of, node_of, place_of, raw
 from .items import Item
-from .levels import is_outside
 from .modes import Recording, recording, state, walking
 from .plan import Plan, extras_of_node, raise_freed, reach
 from .primitive import LINEAR, Primitive, registry
-from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, clock, last_write, node_of_edge
+from .source import deep, definition, run
+from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, make_node, node_of_edge
 
 _dtype_of_array, _dtype_of_tensor = operator.attrgetter("dtype"), operator.attrgetter("array.dtype")
 
@@ -61,6 +60,19 @@ def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
     return ct
 
 
+def is_outside(array: Any, level: int) -> bool:
+    """Whether an array is a cotangent that came into a level from outside: then it ends where the level ends.
+
+    A walk that began inside a level stays inside: the gradient with respect to a value that all examples share
+    is one per example, and the gradient at a value without tangent has a tangent. A walk that came from outside sums
+    over the examples, and takes the part that belongs to the value.
+    """
+    own = getattr(array, "level", 0)  # raw arrays have none
+    if own > level:
+        return any(is_outside(part, level) for part in array.parts)
+    return own == level and array.outside
+
+
 def _unbroadcast(xp: Any, ct: Any, shape: tuple[int, ...]) -> Any:
     """The adjoint of broadcasting: sum over the axes that were stretched."""
     ct = xp.sum(ct, axis=_stretched(tuple(ct.shape), tuple(shape)), keepdims=False)
@@ -92,7 +104,8 @@ class Walk:
     Inside, complex cotangents are the conjugates of the gradients that users see (PyTorch's convention), so
     that rules are plain transposes: seeds, results and what hooks see are conjugated at the border.
     ``arrived`` holds the finished cotangents of leaves and wanted nodes, ``retained`` those of tensors
-    that keep theirs. The caller writes them into ``.grad`` or returns them once the walk has succeeded.
+    that keep theirs. The caller writes them into ``.grad`` or returns them once the walk has succeeded; for leaves
+    whose hooks see it written, the walk does, with the caller's ``accumulate(arrivals, create_graph)``.
     """
 
     __slots__ = (
@@ -100,7 +113,7 @@ class Walk:
         "pending", "plan", "retain_graph", "retained", "uses",
     )  # fmt: skip
 
-    def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: bool = False) -> None:
+    def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: Any = None) -> None:
         self.plan, self.accumulate = plan, accumulate
         self.create_graph, self.retain_graph = create_graph, retain_graph
         self.pending: dict[Any, Any] = {}  # node -> the sum of its cotangents so far (a list for a Fork)
@@ -324,12 +337,6 @@ class Walk:
         goes = tuple([p is not None and (needed is None or p in needed) for p in inputs])
         fused = recipe.fused(type(g), goes) if recipe.joint is None else None  # type: ignore[arg-type]
         cts: Any = None if fused is None else fused(g, saved, fits)
-        if cts is None and recipe.joint is None and not posts and not state.observers:  # in the order of plain nodes
-            for i, pull in recipe.pulls:
-                if goes[i]:
-                    ct = pull(xp, g, saved)
-                    self.send(inputs[i], ct if fits is None else fit(xp, ct, fits[i]))
-            return
         if cts is None and recipe.joint is not None:
             cts = [ct if go else None for ct, go in zip(recipe.joint(xp, g, saved), goes, strict=True)]
         elif cts is None:
@@ -356,7 +363,7 @@ class Walk:
         self._wait(leaf, None, self.pending[leaf])
         extras, arrived = leaf.more(), self.arrived
         arrived[leaf] = self._hooked(extras, self.pending.pop(leaf))
-        if self.accumulate:
+        if self.accumulate is not None:
             if extras.pre:
                 arrived[leaf] = self._prehooked(extras, arrived[leaf])
             if arrived[leaf] is None:
@@ -365,7 +372,7 @@ class Walk:
                 tensor = leaf.tensor()
                 if tensor is not None:
                     arrived[leaf] = self._conj(arrived[leaf])
-                    accumulate([(tensor, arrived, leaf)], self.create_graph)
+                    self.accumulate([(tensor, arrived, leaf)], self.create_graph)
                     for hook in list(extras.accumulated.values()):
                         given = hook(tensor)
                         if given is not None and given is not tensor:
@@ -431,7 +438,7 @@ class Walk:
             if given is not None:
                 g = self._take(given, g, "a tensor hook")
         tensor = extras.retain and extras.retain()
-        if tensor is not None and self.accumulate:
+        if tensor is not None and self.accumulate is not None:
             self.retained.append((tensor, self._conj(g)))
         return g
 
@@ -474,11 +481,8 @@ def tied(g: Any, *nodes: Any) -> Any:
     end = node_of(g)
     for node in nodes:
         if node is not None:
-            made = Node()
-            made.recipe, made.saved, made.fit = _CONSTANT if end is None else _TIED, (), None
-            made.origin = end, node
-            made.extras = extras_of(g.array) if device.places else None
-            made.when, end = next(clock), made
+            recipe = _CONSTANT if end is None else _TIED
+            end = make_node(Node, recipe, (), (end, node), None, extras_of(g.array), g.array, (g.array, None), {})
     return box(g.array, end)
 
 
@@ -541,19 +545,17 @@ def _stepper(recipe: Any) -> Callable[..., Any]:
 
 @functools.cache
 def _written_step(wanted: tuple[int, ...], words: tuple[str, ...], single: bool) -> Callable[..., Any]:
-    lines = ["def step(node, xp, g, s, pending, add, needed):", "    pass"]
+    lines = []
     for i, arguments in zip(wanted, words, strict=True):
         part = [f"ct = rule{i}({arguments})", "if node.fit is not None:", f"    ct = fit(xp, ct, node.fit[{i}])"]
         part += ["if parent in pending:", "    add(parent, ct)", "else:", "    pending[parent] = ct"]
         if single:
-            lines += ["    parent = node.origin", *(f"    {line}" for line in part)]
+            lines += ["parent = node.origin", *part]
         else:
-            lines += [f"    parent = node.origin[{i}]", "    if needed is None or parent in needed:"]
-            lines += [f"        {line}" for line in part]
-    made = "".join(f"    {line}\n" for line in [*lines, "return step"])
-    scope: dict[str, Any] = {"fit": fit}
-    exec(f"def make({', '.join(f'rule{i}' for i in wanted)}):\n{made}", scope)
-    return scope["make"]
+            lines += [f"parent = node.origin[{i}]", "if needed is None or parent in needed:", *deep(part)]
+    step = definition("step(node, xp, g, s, pending, add, needed)", lines or ["pass"])
+    rules = ", ".join(f"rule{i}" for i in wanted)
+    return run(definition(f"make({rules})", [*step.splitlines(), "return step"]), {"fit": fit})["make"]
 
 
 def _reviver(recipe: Any) -> Callable[..., Any]:
@@ -566,17 +568,9 @@ def _reviver(recipe: Any) -> Callable[..., Any]:
 def _written_reviver(items: tuple[Item, ...], only: int | None) -> Callable[..., Any]:
     lines = [line for k, item in enumerate(items) for line in (f"v{k} = saved[{k}]", *item.revive(f"v{k}", only))]
     words = [f"v{k}, " for k in range(len(items))]
-    body = "".join(f"    {line}\n" for line in [*lines, f"return ({''.join(words)})"])
-    scope: dict[str, Any] = {
-        "arrays": device.by_array,
-        "box": box,
-        "Fork": Fork,
-        "outputs": _outputs,
-        "end": node_of_edge,
-    }
-    scope.update(bound)
-    exec(f"def revive(node, saved):\n{body}", scope)
-    return scope["revive"]
+    known = {"arrays": device.by_array, "box": box, "Fork": Fork, "outputs": _outputs, "end": node_of_edge}
+    source = definition("revive(node, saved)", [*lines, f"return ({''.join(words)})"])
+    return run(source, {**known, **bound})["revive"]
 
 
 def _outputs(fork: Fork, values: tuple[Any, ...]) -> tuple[Any, ...]:

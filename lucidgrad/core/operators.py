@@ -5,9 +5,8 @@ array's type. Whatever the template does not expect goes to `dispatch.apply`, wh
 """
 
 import functools
-import linecache
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import device
@@ -31,7 +30,8 @@ from .dispatch import (
 from .items import Words, meta_of
 from .modes import new, precision, recording, told, unusual
 from .primitive import ELEMENTWISE, REQUIRED, ROUNDED, Primitive
-from .tape import Node, clock
+from .source import deep, run
+from .tape import Node, clock, node_source
 
 
 def compile_op(primitive: Primitive) -> Callable[..., Any]:
@@ -93,8 +93,12 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
 def _constants(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """A call on tensors of one kind that want no gradient; None where something else is among them."""
     tensor_type = bound["Tensor"]
-    arrays = [x.array for x in args if type(x) is tensor_type and x._node is None and x._alias is None]
-    if len(arrays) != len(args) or len({(type(a), a.dtype) for a in arrays}) != 1:
+    arrays = []
+    for x in args:
+        if type(x) is not tensor_type or x._node is not None or x._alias is not None:
+            return None
+        arrays.append(x.array)
+    if len({(type(a), a.dtype) for a in arrays}) != 1:
         return None
     y = primitive.find_kernel(type(arrays[0]))(*arrays, **keywords)
     return box(y if type(y) is type(arrays[0]) else settle(y, arrays[0]))
@@ -153,12 +157,19 @@ class _Template:
         if p.precision is not None:
             lines += ["    if _unusual and _precision().casting is not None:"]
             lines += [f"        {args}= _precision().casting(_P, ({args}))"]
-        body = ["try:", *("    " + line for line in self._unwrap() + self._finish()), "except Exception as _error:"]
+        body = ["try:", *deep(self._body()), "except Exception as _error:"]
         body += [f"    _refuse(_error, _P, ({args}), {self.keyword_dict})", "    raise"]  # what came from inside
-        return "\n".join([*lines, *("    " + line for line in body)]) + "\n"
+        return "\n".join([*lines, *deep(body)]) + "\n"
 
     def _optional(self, keyword: str) -> bool:
         return self.p.keywords[keyword] is not REQUIRED or keyword in SPELLINGS
+
+    # -- the ways to be called
+    def _body(self) -> list[str]:
+        """Each common mixture of tensors and numbers is written out to its end; `apply` takes the others."""
+        if self.scalars and len(self.xs) == 2:
+            return self._pair()
+        return [*(self._any_mixture() if self.scalars else self._tensors(range(len(self.xs)))), *self._run(self.wanted)]
 
     def _take(self, i: int) -> list[str]:
         x = self.xs[i]
@@ -167,44 +178,66 @@ class _Template:
             lines.append(f"_n{i} = {x}._node if {x}._alias is None else _history({x})")
         return lines
 
-    def _unwrap(self) -> list[str]:
-        if not self.scalars:
-            lines = []
-            for i, x in enumerate(self.xs):
-                lines += [f"if type({x}) is not _Tensor:", "    " + self.fallback, *self._take(i)]
-                lines += self._meet(i) if i else ["_lead = _a0", "_kind = type(_a0)"]
-                lines += self._agree(i, f"_a{self.p.values[0]}") if i in self.p.values[1:] else []
-            return lines
-        if len(self.xs) == 2:
-            return self._unwrap_pair()
+    def _tensors(self, places: Iterable[int]) -> list[str]:
+        """Nothing but tensors: their arrays are of one type, or of one and of a layer, and come to one dtype."""
+        lines: list[str] = []
+        for i in places:
+            x = self.xs[i]
+            lines += [f"if {x}.__class__ is not _Tensor:", *deep([self.fallback])] if not self.scalars else []
+            lines += self._take(i)
+            lines += self._meet(i) if lines and i else ["_lead = _a0", "_kind = _a0.__class__"]
+            lines += self._agree(i, f"_a{self.p.values[0]}") if i in self.p.values[1:] else []
+        return lines
+
+    def _pair(self) -> list[str]:
+        one, two = self.xs
+
+        def number(i: int, array: str) -> str:
+            x = self.xs[i]  # with integers a Python float gives the default dtype: apply sees to it
+            return f"({x}.__class__ is int or {x}.__class__ is float and {array}.dtype in _floats)"
+
+        def beside(i: int) -> list[str]:
+            """Input i is a tensor, the other one a number."""
+            taken = [] if i == 0 else self._take(i)
+            wanted = [k for k in self.wanted if k == i]
+            return [f"_a{1 - i} = {self.xs[1 - i]}", *taken, f"_kind = _a{i}.__class__", *self._run(wanted, f"_a{i}")]
+
+        return [
+            f"if {one}.__class__ is _Tensor:",
+            f"    if {two}.__class__ is _Tensor:",
+            *deep(deep([*self._tensors((0, 1)), *self._run(self.wanted)])),
+            *deep(self._take(0)),
+            f"    if {number(1, '_a0')}:",
+            *deep(deep(beside(0))),
+            f"elif {two}.__class__ is _Tensor and {number(0, f'{two}.array')}:",
+            *deep(beside(1)),
+            self.fallback,
+        ]
+
+    def _any_mixture(self) -> list[str]:
+        """Of three inputs, tensors and numbers."""
         lines = ["_lead = _v = None", "_weak = False"]
         for i, x in enumerate(self.xs):
-            lines.append(f"if type({x}) is _Tensor:")
-            lines += ["    " + line for line in self._take(i)]
-            lines += ["    if _lead is None:", f"        _lead = _a{i}"]
-            lines += [f"    elif type(_a{i}) is not type(_lead):", "        " + self.fallback]
+            lines.append(f"if {x}.__class__ is _Tensor:")
+            lines += deep([*self._take(i), "if _lead is None:", f"    _lead = _a{i}"])
+            lines += deep([f"elif _a{i}.__class__ is not _lead.__class__:", *deep([self.fallback])])
             if i in self.p.values:
-                lines += ["    if _v is None:", f"        _v = _a{i}", "    else:"]
-                lines += ["        " + line for line in self._agree(i, "_v")]
-            lines += [f"elif type({x}) is int or type({x}) is float:", f"    _a{i} = {x}", "    _weak = True"]
+                lines += ["    if _v is None:", f"        _v = _a{i}", "    else:", *deep(deep(self._agree(i, "_v")))]
+            lines += [f"elif {x}.__class__ is int or {x}.__class__ is float:", f"    _a{i} = {x}", "    _weak = True"]
             lines += [f"    _n{i} = None"] if i in self.wanted else []
-            lines += ["else:", "    " + self.fallback]
-        inexact = " or ".join(f"type(_a{i}) is type(_lead) and _a{i}.dtype in _floats" for i in range(len(self.xs)))
-        return [
-            *lines,
-            f"if _lead is None or _weak and not ({inexact}):",
-            "    " + self.fallback,
-            "_kind = type(_lead)",
-        ]
+            lines += ["else:", *deep([self.fallback])]
+        inexact = [f"_a{i}.__class__ is _lead.__class__ and _a{i}.dtype in _floats" for i in range(len(self.xs))]
+        lines += [f"if _lead is None or _weak and not ({' or '.join(inexact)}):", *deep([self.fallback])]
+        return [*lines, "_kind = _lead.__class__"]
 
     def _meet(self, i: int) -> list[str]:
         """Another array: of the same type, or else one of the two is a layer and the other is not."""
         return [
-            f"if type(_a{i}) is not _kind:",
-            f"    _kind = _layer_among(_kind, type(_a{i}))",
+            f"if _a{i}.__class__ is not _kind:",
+            f"    _kind = _layer_among(_kind, _a{i}.__class__)",
             "    if _kind is None:",
-            "        " + self.fallback,
-            f"    _lead = _lead if type(_lead) is _kind else _a{i}",
+            *deep(deep([self.fallback])),
+            f"    _lead = _lead if _lead.__class__ is _kind else _a{i}",
         ]
 
     def _agree(self, i: int, first: str) -> list[str]:
@@ -214,122 +247,82 @@ class _Template:
             f"_same = _a{i}.dtype is {first}.dtype",
             f"if not _same and _lifted({self.p.yields}, _a{i}.dtype, {first}.dtype) is not None:",
             f"    {arrays} = _unified(_P, ({arrays}))",
-            *([f"    {first} = _a{i}"] if first == "_v" else []),
             "    _same = True",
-            f"    _lead = _a0 if type(_a0) is type(_lead) else _a{i}",
+            *([f"    {first} = _a{i}"] if first == "_v" else []),
+            f"    _lead = _a0 if _a0.__class__ is _lead.__class__ else _a{i}",
         ]
 
-    def _unwrap_pair(self) -> list[str]:
-        x1, x2 = self.xs
-        array2 = f"{x2}.array"
-        inexact = "{0}.dtype in _floats"  # with integers a Python float gives the default dtype: apply sees to it
-
-        def scalar(i: int) -> list[str]:
-            return [f"_a{i} = {self.xs[i]}", "_pair = False"] + ([f"_n{i} = None"] if i in self.wanted else [])
-
-        def deep(lines: list[str]) -> list[str]:
-            return ["    " + line for line in lines]
-
-        return [
-            f"if type({x1}) is _Tensor:",
-            *deep(self._take(0)),
-            "    _lead = _a0",
-            "    _kind = type(_a0)",
-            f"    if type({x2}) is _Tensor:",
-            *deep(deep(self._take(1))),
-            *deep(
-                deep(self._meet(1) + (self._agree(1, "_a0") if self.p.values else ["_same = _a0.dtype is _a1.dtype"]))
-            ),
-            "        _pair = True",
-            f"    elif type({x2}) is int or type({x2}) is float and {inexact.format('_a0')}:",
-            *deep(deep(scalar(1))),
-            "    else:",
-            "        " + self.fallback,
-            f"elif type({x2}) is _Tensor and (type({x1}) is int or type({x1}) is float and {inexact.format(array2)}):",
-            *deep(scalar(0)),
-            *deep(self._take(1)),
-            "    _lead = _a1",
-            "    _kind = type(_a1)",
-            "else:",
-            "    " + self.fallback,
-        ]
-
-    def _finish(self) -> list[str]:
+    # -- the kernel
+    def _run(self, wanted: Sequence[int], lead: str = "_lead") -> list[str]:
+        """Compute, and record for those of these inputs that have a history; ``lead`` is the array others follow."""
         arrays = ", ".join(f"_a{i}" for i in range(len(self.xs)))
         lines = ["try:"]
         if self.p.dtype == "float" or self.p.single:  # integers become floats, 16 bits 32: apply sees to their dtype
-            other = " or ".join(
-                ["_lead.dtype not in _floats"] * (self.p.dtype == "float") + ["_lead.dtype in _halves"] * self.p.single
-            )
-            lines += ["    _found = _by_dtype[_kind][_lead.dtype]", "except KeyError:"]
-            lines += [f"    if {other}:", "        " + self.fallback]
-            lines += ["    _found = _P.kernels_for(_kind, _lead.dtype)"]
+            other = [f"{lead}.dtype not in _floats"] * (self.p.dtype == "float")
+            other += [f"{lead}.dtype in _halves"] * self.p.single
+            lines += [f"    _found = _by_dtype[_kind][{lead}.dtype]", "except KeyError:"]
+            lines += [f"    if {' or '.join(other)}:", *deep(deep([self.fallback]))]
+            lines += [f"    _found = _P.kernels_for(_kind, {lead}.dtype)"]
         else:
             lines += ["    _found = _kernels[_kind]", "except KeyError:", "    _found = _P.kernels_for(_kind)"]
         lines += ["_kernel = _found.usual"]
         if self.large:
-            lines += ["_big = False", f"if _found.limit is not None and {self._is_big()}:"]
+            lines += ["_big, _limit = False, _found.limit", f"if _limit is not None and {self._is_big(lead)}:"]
             lines += ["    _big, _kernel = True, _found.larger()"]
         lines += [f"_y = _kernel({arrays}{self.call_keywords})"]
-        lines += ["if type(_y) is not _kind:", "    _y = _settle(_y, _lead)"]
+        lines += ["if _y.__class__ is not _kind:", f"    _y = _settle(_y, {lead})"]
         lines += ["_out = _Tensor()", "_out.array = _y"]
-        if self.wanted:
-            none = " and ".join(f"_n{i} is None" for i in self.wanted)
-            none += " or _y.dtype not in _floats" if "dtype" in self.p.keywords else ""  # integers are constants
-            lines += [f"if {none} or _unusual and not _now().recording:", "    _out._node = None"]
-            lines += ["    " + line for line in (*self._off_tape(), *self._view())]
-            lines += ["    return _out", "_n = _Node()", "_n.extras = _extras_of(_y, _lead) if _places else None"]
-            lines += [*self._fit(), *self._save(self.wanted, ())]
-            lines += ["_n.when = next(_clock)", "if _unusual and _new().keeping is not None:"]
-            lines += [f"    _new().keeping(_n, _y, ({arrays},), {self.keyword_dict})"]
-            lines += ["    " + line for line in self._tell("_n")]
-            lines += ["_out._node = _n", "_out._alias = None", *self._view(), "return _out"]
-        else:
-            lines += ["_out._node = None", *self._off_tape(), *self._view(), "return _out"]
-        return lines
+        if not wanted:
+            return [*lines, "_out._node = None", *self._off_tape(), *self._view(), "return _out"]
+        none = " and ".join(f"_n{i} is None" for i in wanted)
+        none += " or _y.dtype not in _floats" if "dtype" in self.p.keywords else ""  # integers are constants
+        lines += [f"if {none} or _unusual and not _now().recording:", "    _out._node = None"]
+        lines += deep([*self._off_tape(), *self._view(), "return _out"])
+        parts = [*self._fit(lead != "_lead"), *self._save(list(wanted), ())]
+        parts += [f"_node.extras = _extras_of(_y, {lead}) if _places else None"]
+        parts += ["_out._node = _node", "_out._alias = None"]
+        lines += node_source("_Node()", parts, f"_y, ({arrays},), {self.keyword_dict}", self._tell())
+        return [*lines, *self._view(), "return _out"]
 
-    def _is_big(self) -> str:
+    def _is_big(self, lead: str) -> str:
         """Whether there is a large operand, wherever it stands."""
-        others = () if self.p.name in ROUNDED else range(1, len(self.xs))
-        found = ["_lead.size > _found.limit"]
-        found += [f"type(_a{i}) is _kind and _a{i}.size > _found.limit" for i in others]
+        others = () if self.p.name in ROUNDED or lead != "_lead" else range(1, len(self.xs))
+        found = [f"{lead}.size > _limit", *(f"_a{i}.__class__ is _kind and _a{i}.size > _limit" for i in others)]
         return found[0] if len(found) == 1 else f"({' or '.join(found)})"
 
     def _off_tape(self) -> list[str]:
-        deep = ["    " + line for line in ("_out._alias = _now().fresh", *self._tell("_out"))]
-        return ["_out._alias = None", "if _unusual:", *deep]
+        return ["_out._alias = None", "if _unusual:", *deep(["_out._alias = _now().fresh", *self._tell()])]
 
-    def _tell(self, made: str) -> list[str]:
-        return ["if _told() is not None:", f"    _told()(_P, ({', '.join(self.xs)},), {made})"]
+    def _tell(self) -> list[str]:
+        return ["if _told() is not None:", f"    _told()(_P, ({', '.join(self.xs)},), _out)"]
 
     def _view(self) -> list[str]:
         return [f"_track_view({self.xs[0]}, _out, _P, {self.keyword_dict})"] if self.p.view else []
 
-    def _fit(self) -> list[str]:
+    # -- the node
+    def _fit(self, numbers: bool) -> list[str]:
         arrays = [f"_a{i}" for i in range(len(self.xs))]
-        plain = f"(_kind not in _layers or _alike({', '.join(arrays)}))"
+        plain = f"(not _found.layered or _alike({', '.join(arrays)}))"
+        found = f"_fits(_y, {', '.join(arrays)})"
         if not self.p.kind.broadcasts:
             alike = " and ".join(f"{a}.dtype is _y.dtype" for a in arrays)
             alike = f"{plain} and {alike}" if len(arrays) > 1 else alike
-        elif len(arrays) == 1:
-            alike = "_a0.dtype is _y.dtype" if self.p.dtype == "real" else "True"
+        elif len(arrays) == 1 and self.p.dtype == "real":
+            alike = "_a0.dtype is _y.dtype"
+        elif len(arrays) == 1 or (numbers and len(arrays) == 2):
+            return ["_node.fit = None"]
+        elif len(arrays) == 2:
+            matrices = self.p.kind.name == "matrix"
+            shapes = "_a0.ndim == _a1.ndim == 2" if matrices else "_a0.shape == _a1.shape"
+            same = "_same" if len(self.p.values) == 2 else "_a0.dtype is _a1.dtype"
+            alike = f"{shapes} and {same} and {plain}"
+            found = f"((_a0.shape, _a0.dtype, ()), (_a1.shape, _a1.dtype, ())) if not _found.layered else {found}"
         else:
             alike = " and ".join(f"{a}.shape == _y.shape and {a}.dtype is _y.dtype" for a in arrays)
-            if len(arrays) == 2:
-                pair = f"_a0.shape == _a1.shape and _same and {plain}"
-                if self.p.kind.name == "matrix":
-                    pair = f"_a0.ndim == _a1.ndim == 2 and {pair.split(' and ', 1)[1]}"
-                alike = f"not _pair or {pair}"
-            else:
-                alike = f"type(_a0) is type(_a1) is type(_a2) and {alike} and {plain}"
-        if alike == "True":
-            return ["_n.fit = None"]
-        found = f"_fits(_y, {', '.join(arrays)})"
-        if len(arrays) == 2:  # written out for two arrays without levels
-            found = f"((_a0.shape, _a0.dtype, ()), (_a1.shape, _a1.dtype, ())) if _kind not in _layers else {found}"
+            alike = f"_a0.__class__ is _a1.__class__ is _a2.__class__ and {alike} and {plain}"
         if not self.large:
-            return [f"_n.fit = None if {alike} else {found}"]
-        return [f"if {alike}:", "    _n.fit = None", "else:", f"    _n.fit = {found}", f"    {_BIG_RESULT}"]
+            return [f"_node.fit = None if {alike} else {found}"]
+        return [f"if {alike}:", "    _node.fit = None", "else:", f"    _node.fit = {found}", f"    {_BIG_RESULT}"]
 
     def _save(self, rest: list[int], chosen: tuple[int, ...]) -> list[str]:
         """The branches over which inputs want gradients; each keeps just what its rules need."""
@@ -340,16 +333,12 @@ class _Template:
             origin = f"({nodes})" if recipe.only is None else f"_n{recipe.index}"
             plain = _recipe_name(chosen)
             made = f"_P.recipe({chosen}, True) if _big else {plain}" if self.large else plain
-            return [f"_n.recipe = {made}", f"_n.saved = ({words})", f"_n.origin = {origin}"]
+            return [f"_node.recipe = {made}", f"_node.saved = ({words})", f"_node.origin = {origin}"]
         i, *later = rest
         if not later and not chosen:
             return self._save([], (i,))
-        lines = [
-            f"if _n{i} is not None:",
-            *("    " + line for line in self._save(later, (*chosen, i))),
-            "else:",
-        ]
-        return lines + ["    " + line for line in self._save(later, chosen)]
+        lines = [f"if _n{i} is not None:", *deep(self._save(later, (*chosen, i))), "else:"]
+        return lines + deep(self._save(later, chosen))
 
 
 def _first_call(*args: Any, **keywords: Any) -> Any:
@@ -362,11 +351,8 @@ _FIRST_CALL = _first_call.__code__
 @functools.cache
 def _compiled(source: str) -> tuple[types.CodeType, list[str]]:
     """Compile an operator; those that differ only in rules, kernels and defaults share the code."""
-    file = f"<operator {_compiled.cache_info().misses}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # shown in tracebacks
-    code = next(c for c in compile(source, file, "exec").co_consts if isinstance(c, types.CodeType))
     torch_names = [name for name in SPELLINGS.values() if f"{name}=_UNSET" in source]
-    return code, torch_names
+    return run(source, {"_UNSET": UNSET})["op"].__code__, torch_names
 
 
 @functools.cache
@@ -390,32 +376,21 @@ def _subsets(items: list[int]) -> list[list[int]]:
 _WORDS = Words(output="_y", input="_a{}", keyword="{}", meta="_meta_of")
 
 #: Operands that broadcast may be smaller than the result, which is what the rules meet.
-_BIG_RESULT = "_big = _found.limit is not None and _y.size > _found.limit"
+_BIG_RESULT = "_big = _limit is not None and _y.size > _limit"
 
 #: Globals of the compiled operators, beside `dispatch.bound`; there they have an underscore before their names.
 _NAMES: dict[str, Any] = {
+    **{f.__name__: f for f in (alike, apply, extras_of, fits, history, layer_among, lifted, meta_of)},
+    **{f.__name__: f for f in (settle, track_view, unified, Node)},
     "REQUIRED": REQUIRED,
     "UNSET": UNSET,
-    "Node": Node,
     "clock": clock,
-    "alike": alike,
-    "apply": apply,
-    "extras_of": extras_of,
-    "fits": fits,
     "floats": floats,
     "halves": halves,
-    "history": history,
-    "layer_among": layer_among,
-    "layers": device.layers,
-    "lifted": lifted,
-    "meta_of": meta_of,
     "new": new.get,
     "now": recording.get,
-    "places": device.places,
     "precision": precision.get,
-    "settle": settle,
     "told": told.get,
-    "track_view": track_view,
-    "unified": unified,
+    "places": device.places,
     "unusual": unusual,
 }

@@ -123,14 +123,16 @@ def _compiled(source: str) -> Any:
 class Kernels:
     """The functions that compute a primitive on arrays of one type: the usual one, and that for large operands.
 
-    ``limit`` is the largest number of elements that is not large yet; None: there is no other function. A back end
-    gives them; ``watched`` are the same while somebody looks on at every call.
+    ``limit`` is the largest number of elements that is not large yet; None: there is no other function. ``layered``:
+    the arrays are layers. A back end gives them; ``watched`` are the same while somebody looks on at every call.
     """
 
-    __slots__ = ("_larger", "_make", "limit", "unwatched", "usual")
+    __slots__ = ("_larger", "_make", "layered", "limit", "unwatched", "usual")
 
-    def __init__(self, usual: Callable[..., Any], limit: int | None = None, make: Any = None) -> None:
-        self.usual, self.limit, self._make = usual, limit, make
+    def __init__(
+        self, usual: Callable[..., Any], limit: int | None = None, make: Any = None, layered: bool = False
+    ) -> None:
+        self.usual, self.limit, self._make, self.layered = usual, limit, make, layered
         self._larger: Callable[..., Any] | None = None
         self.unwatched: Kernels | None = None
 
@@ -149,7 +151,7 @@ class Kernels:
         return self.usual
 
     def watched(self, by: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Kernels":
-        made = Kernels(by(self.usual), self.limit, lambda: by(self.larger()))
+        made = Kernels(by(self.usual), self.limit, lambda: by(self.larger()), self.layered)
         made.unwatched = self
         return made
 

@@ -7,12 +7,14 @@ spends no thought on it. A *fork* is the node of an operation with several resul
 
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import device
 from .items import Meta, meta_of
+from .modes import new, unusual
 from .primitive import Recipe
+from .source import deep, definition, run
 
 #: Counts nodes and in-place writes: what came later has a greater number.
 clock = itertools.count(1)
@@ -310,3 +312,25 @@ def node_of_edge(node: Any, index: int) -> Any:
         raise IndexError(f"output {index} of {node.name()} is no tensor, given it as output_nr")
     found = output()
     return Output(node, index) if found is None else found
+
+
+# -- how a node is made ----------------------------------------------------------------------------
+def node_source(made: str, parts: Iterable[str], call: str, seen: Iterable[str] = ()) -> list[str]:
+    """Source that makes ``_node``: of a type, with the parts that lines give it; ``seen`` runs in unusual modes.
+
+    The compiled operators write it out, each with what it knows of its calls; `make_node` is for all others.
+    """
+    keeping = ["if _new().keeping is not None:", f"    _new().keeping(_node, {call})"]
+    lines = [f"_node = {made}", *parts, "_node.when = next(_clock)", "if _unusual:"]
+    return [*lines, *deep([*keeping, *seen])]
+
+
+def _node_maker() -> Callable[..., Any]:
+    parts = [f"_node.{part} = {part}" for part in ("recipe", "saved", "origin", "fit", "extras")]
+    head = "make_node(node_type, recipe, saved, origin, fit, extras, *call)"
+    source = definition(head, [*node_source("node_type()", parts, "*call"), "return _node"])
+    return run(source, {"_clock": clock, "_new": new.get, "_unusual": unusual})["make_node"]
+
+
+#: ``(node_type, recipe, saved, origin, fit, extras, y, arrays, keywords) -> node``
+make_node = _node_maker()

@@ -7,10 +7,10 @@ from typing import Any
 from lucidgrad.autograd import grad
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, floats, node_of, settle
-from lucidgrad.core.dual import Dual, make_dual, primal_part, tangent_part
-from lucidgrad.core.levels import Level
 from lucidgrad.core.modes import recorded, state, unusual
 from lucidgrad.creation import zeros_like
+from lucidgrad.levels.dual import Dual, make_dual, primal_part, tangent_part
+from lucidgrad.levels.layer import Level
 from lucidgrad.tensor import Tensor
 
 from . import trees

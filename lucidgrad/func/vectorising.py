@@ -4,8 +4,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core.batching import enter_level, leave_level
-from lucidgrad.core.levels import Layer, Level, draws
+from lucidgrad.levels.batching import enter_level, leave_level
+from lucidgrad.levels.layer import Layer, Level, draws
 from lucidgrad.ops.shape.joining import concat
 from lucidgrad.ops.shape.layout import moveaxis
 from lucidgrad.random import recall, remember

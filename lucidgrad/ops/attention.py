@@ -6,8 +6,8 @@ square. Axes before the last two broadcast.
 
 from typing import Any
 
-from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import MATRIX, joint, primitive
+from lucidgrad.levels.batching import through_program
 
 from .jvp_rules import on_duals
 from .numbers import INF

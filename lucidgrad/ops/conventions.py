@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from lucidgrad.core.dispatch import SPELLINGS
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.inplace import update as update
+from lucidgrad.inplace import update as update
 
 if TYPE_CHECKING:
     from lucidgrad.tensor import Tensor

@@ -7,9 +7,9 @@ allowed; it ends in one of the last two. All is computed with logarithms, and th
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import of_one_batch
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
+from lucidgrad.levels.batching import of_one_batch
+from lucidgrad.levels.layer import run
 
 from .numbers import INF
 

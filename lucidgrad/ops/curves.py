@@ -3,7 +3,7 @@
 from typing import Any
 
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.precision import rounded_once
+from lucidgrad.ops.precision import rounded_once
 
 from . import reduction
 from .axes import axis_of, part, product

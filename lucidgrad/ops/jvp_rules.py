@@ -13,8 +13,8 @@ from typing import Any
 from lucidgrad.core import device
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.items import Meta, meta_of
-from lucidgrad.core.levels import Level, namespace
 from lucidgrad.core.primitive import registry
+from lucidgrad.levels.layer import Level, namespace
 
 from .numbers import is_complex
 

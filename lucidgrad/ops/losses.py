@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import of_one_batch, through_program
 from lucidgrad.core.primitive import REDUCTION, primitive
+from lucidgrad.levels.batching import of_one_batch, through_program
 
 from .axes import axis_of, product
 from .jvp_rules import hessian, of_pull, total

@@ -6,8 +6,8 @@ rules of all layers are made. In what follows h is the cotangent that is pulled 
 
 from typing import Any
 
-from lucidgrad.core.batching import through_program
 from lucidgrad.core.primitive import REDUCTION, joint, primitive
+from lucidgrad.levels.batching import through_program
 
 from .jvp_rules import symmetric, total
 from .numbers import inexact

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 from lucidgrad.extents import Sizes, lead_and_last, out_sizes
+from lucidgrad.levels.batching import of_one_batch
 
 from .axes import beside, product
 from .numbers import INF

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.core.batching import Batched
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.levels.batching import Batched
 
 from .axes import axis_of, part, product
 from .conventions import ValuesAndIndices, pick, torch_spelled

@@ -8,9 +8,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import of_one_batch, shift_axis, shifted
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
+from lucidgrad.levels.batching import of_one_batch, shift_axis, shifted
+from lucidgrad.levels.layer import run
 
 from .axes import axes_of, inverse, part, product
 from .jvp_rules import bilinear, by_gradient, linear_in, of_pull, total

@@ -7,10 +7,10 @@ nothing, and so makes the rules of products right where elements are zero.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, joint, primitive
+from lucidgrad.levels.batching import of_one_batch
+from lucidgrad.levels.layer import run
 
 from .axes import axis_of, part
 from .conventions import ValuesAndIndices, pick, torch_spelled

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
+from lucidgrad.levels.layer import run
 
 from .indexing.taking import take
 from .shape.layout import reshape

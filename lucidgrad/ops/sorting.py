@@ -4,9 +4,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.core.batching import shift_axis
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
+from lucidgrad.levels.batching import shift_axis
+from lucidgrad.levels.layer import run
 
 from .axes import axis_of, part
 from .conventions import ValuesAndIndices, dressed, pick, torch_spelled

@@ -4,7 +4,7 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.precision import rounded_once
+from lucidgrad.ops.precision import rounded_once
 
 from . import reduction
 from .axes import axes_of, product

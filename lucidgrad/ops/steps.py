@@ -17,8 +17,8 @@ from lucidgrad.core import device
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.engine import tape_namespace
-from lucidgrad.core.inplace import check_writable
 from lucidgrad.core.tape import clock, last_write, storage, touch, written
+from lucidgrad.inplace import check_writable
 
 Settings = dict[str, Any]
 

@@ -7,10 +7,10 @@ and so are the functions that pull its cotangents back: the three are closed und
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import of_one_batch
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, REDUCTION, primitive
 from lucidgrad.extents import Sizes, check_channels, lead_and_last, out_sizes
+from lucidgrad.levels.batching import of_one_batch
+from lucidgrad.levels.layer import run
 
 from .axes import beside, product
 from .jvp_rules import bilinear

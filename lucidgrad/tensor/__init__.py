@@ -9,15 +9,15 @@ from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.device import Device, copying, located
 from lucidgrad.core.dispatch import box, floats, node_of, track_copy
 from lucidgrad.core.dtype import known as known_dtypes
-from lucidgrad.core.dual import without_tangents
 from lucidgrad.core.engine import tape_namespace
-from lucidgrad.core.inplace import assign
 from lucidgrad.core.items import meta_of
-from lucidgrad.core.levels import Layer
 from lucidgrad.core.modes import leave, state, unusual
 from lucidgrad.core.tape import GraphNode, Handle, Leaf, edge_of, version
 from lucidgrad.extents import Size
+from lucidgrad.inplace import assign
 from lucidgrad.keys import is_array, is_batched_mask, is_static, parted, parts_of, raw_key
+from lucidgrad.levels.dual import without_tangents
+from lucidgrad.levels.layer import Layer
 from lucidgrad.ops.elementwise.copies import transfer
 from lucidgrad.ops.indexing.scattering import write_masked
 from lucidgrad.ops.indexing.selection import index, pick
@@ -491,4 +491,4 @@ def _rebuild(values: Any, where: str, requires_grad: bool, role: type | None = N
 
 
 guard_methods(Tensor, {*vars(Tensor)} - {"record_stream", "zero_grad"})
-dispatch.bind(Tensor=Tensor)
+dispatch.bound["Tensor"] = Tensor

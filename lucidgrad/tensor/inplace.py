@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from lucidgrad.core import inplace
+from lucidgrad import inplace
 from lucidgrad.core.box import Box
 from lucidgrad.ops.elementwise import (
     activation,

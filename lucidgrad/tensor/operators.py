@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from lucidgrad.core import inplace
+from lucidgrad import inplace
 from lucidgrad.core.operators import compile_operator
 from lucidgrad.ops.elementwise import arithmetic, comparison, complex, exponential
 from lucidgrad.ops.linalg import products

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import lucidgrad as lg
-from lucidgrad.core.accumulation import _turn
+from lucidgrad.autograd.accumulation import _turn
 
 _ROOT = Path(lg.__file__).resolve().parent.parent
 _OURS = (f"{_ROOT}/lucidgrad/", f"{_ROOT}/backends/", "<")  # "<": code that the library writes itself

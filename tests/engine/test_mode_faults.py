@@ -267,7 +267,7 @@ def test_backward_in_the_middle_of_another_loses_nothing(create_graph):
         if number % 2:
             x.grad = lg.zeros(4)
         loss = (2 * x).sum()
-        with Between(number, ("core/accumulation.py",)) as moment:
+        with Between(number, ("autograd/accumulation.py",)) as moment:
             loss.backward(create_graph=create_graph)
         if moment.count < number:
             break

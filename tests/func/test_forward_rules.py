@@ -12,10 +12,11 @@ import lucidgrad.linalg
 import lucidgrad.nn
 import lucidgrad.optim
 import lucidgrad.special
-from lucidgrad.core import device, dual
+from lucidgrad.core import device
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, registry
 from lucidgrad.core.tape import Node
+from lucidgrad.levels import dual
 from lucidgrad.ops import losses, normalisation, pooling, windows
 from lucidgrad.ops.jvp_rules import on_duals
 

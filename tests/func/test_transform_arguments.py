@@ -11,8 +11,8 @@ import pytest
 import lucidgrad as lg
 from lucidgrad import func
 from lucidgrad.autograd import forward_ad, functional
-from lucidgrad.core.levels import draws
 from lucidgrad.core.modes import state, unusual
+from lucidgrad.levels.layer import draws
 
 X = lg.tensor([1.0, 2.0, 3.0], dtype=lg.float64)
 Y = lg.tensor([0.5, -1.0], dtype=lg.float64)

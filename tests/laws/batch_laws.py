@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 
 import lucidgrad as lg
-from lucidgrad.core import batching, dispatch, levels
+from lucidgrad.core import dispatch
+from lucidgrad.levels import batching, layer
 
 from .law import call, close, differentiable, each, fixed_shapes, host, law, live, seeds_for, tensors, wanted
 
@@ -77,7 +78,7 @@ def _check_subset(primitive, sample, chosen):
         _run(primitive, [rows[i][k] if i in rows else a for i, a in enumerate(sample.args)], sample.keywords)
         for k in range(SIZE)
     ]
-    with _no_loops(primitive), levels.Level("vmap") as level:
+    with _no_loops(primitive), layer.Level("vmap") as level:
         args = [batching.Batched(np.stack(rows[i]), level) if i in rows else a for i, a in enumerate(sample.args)]
         found = _run(primitive, args, sample.keywords)
     expected = [np.stack(parts) for parts in zip(*loop, strict=True)]
@@ -93,7 +94,7 @@ def _check_nested(primitive, sample, arrays):
     first, *others = arrays
     rows = {i: _variants(sample, i) for i in arrays}
     args = list(sample.args)
-    with _no_loops(primitive), levels.Level("vmap") as older, levels.Level("vmap") as newer:
+    with _no_loops(primitive), layer.Level("vmap") as older, layer.Level("vmap") as newer:
         args[first] = batching.Batched(np.stack(rows[first]), older)
         for i in others:
             args[i] = batching.Batched(np.stack(rows[i]), newer)

@@ -4,9 +4,10 @@ import numpy as np
 from samples import KINKS, PREPARE, RULES_ONLY, SINGULAR, UNUSED, Sample, domain_of
 
 import lucidgrad as lg
-from lucidgrad.core import device, dispatch, dual
+from lucidgrad.core import device, dispatch
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.primitive import ELEMENTWISE
+from lucidgrad.levels import dual
 
 from .law import (
     call,

@@ -3,8 +3,8 @@
 import pytest
 from samples import EXCEPTIONS, LEVELS
 
-from lucidgrad.core import batching
 from lucidgrad.core.primitive import registry
+from lucidgrad.levels import batching
 
 from . import batch_laws, derivative_laws, device_laws, memory_laws, value_laws
 from .law import LAWS, cells, samples_for

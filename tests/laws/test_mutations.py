@@ -6,8 +6,8 @@ import pytest
 from rows import ROWS
 from samples import samples_of
 
-from lucidgrad.core.batching import shift_axis
 from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, primitive, registry
+from lucidgrad.levels.batching import shift_axis
 
 from . import test_matrix  # noqa: F401  (it brings all laws into the table)
 from .law import LAWS

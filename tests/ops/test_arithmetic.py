@@ -7,8 +7,9 @@ import pytest
 from finite import check_orders, close
 
 import lucidgrad as lg
-from lucidgrad.core import batching, dispatch
-from lucidgrad.core.levels import Level
+from lucidgrad.core import dispatch
+from lucidgrad.levels import batching
+from lucidgrad.levels.layer import Level
 from lucidgrad.ops import curves
 from lucidgrad.ops.elementwise import arithmetic, choice, comparison, exponential
 from lucidgrad.ops.indexing import scattering

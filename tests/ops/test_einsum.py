@@ -9,9 +9,9 @@ from finite import check_orders, close, grad, leaves, numbers, strict
 from hypothesis import given, settings, strategies as st
 
 import lucidgrad as lg
-from lucidgrad.core.batching import Batched, run
-from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
+from lucidgrad.levels.batching import Batched, run
+from lucidgrad.levels.layer import Level
 from lucidgrad.ops.linalg import einsum as formulas
 
 # -- einsum --------------------------------------------------------------------------------------

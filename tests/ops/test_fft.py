@@ -12,8 +12,8 @@ import pytest
 
 import lucidgrad as lg
 import lucidgrad.fft
-from lucidgrad.core import batching
 from lucidgrad.core.errors import AxisError
+from lucidgrad.levels import batching
 
 NORMS = ["backward", "ortho", "forward"]
 FROM_ANY = ["fft", "ifft", "irfft", "hfft"]

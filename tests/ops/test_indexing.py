@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import lucidgrad as lg
-from lucidgrad.core import batching, device
-from lucidgrad.core.levels import Level
+from lucidgrad.core import device
 from lucidgrad.core.modes import new_nodes
 from lucidgrad.core.primitive import registry
 from lucidgrad.keys import parted, raw_key
+from lucidgrad.levels import batching
+from lucidgrad.levels.layer import Level
 from lucidgrad.ops.indexing import taking
 
 CPU = device.backend_named("cpu")

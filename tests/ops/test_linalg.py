@@ -10,10 +10,10 @@ from finite import check_orders, close, grad, leaves, numbers, strict
 
 import lucidgrad as lg
 from lucidgrad.core import device
-from lucidgrad.core.batching import Batched, run
 from lucidgrad.core.items import Input, InputMeta
-from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
+from lucidgrad.levels.batching import Batched, run
+from lucidgrad.levels.layer import Level
 from lucidgrad.ops.linalg import products
 
 # -- matmul --------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ import pytest
 from finite import check_orders, close, grad, leaves, numbers, strict
 
 import lucidgrad as lg
-from lucidgrad.core.batching import Batched, run
-from lucidgrad.core.levels import Level
 from lucidgrad.core.primitive import registry
+from lucidgrad.levels.batching import Batched, run
+from lucidgrad.levels.layer import Level
 
 LEVEL = Level("vmap")
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import lucidgrad as lg
-from lucidgrad.core import batching, device
-from lucidgrad.core.levels import Level
+from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
+from lucidgrad.levels import batching
+from lucidgrad.levels.layer import Level
 
 CPU = device.backend_named("cpu")
 run = batching.run

@@ -8,7 +8,8 @@ import pytest
 from finite import check_orders, close
 
 import lucidgrad as lg
-from lucidgrad.core import batching, dispatch, levels
+from lucidgrad.core import dispatch
+from lucidgrad.levels import batching, layer
 from lucidgrad.ops import counting, quantiles, statistics
 from lucidgrad.ops.quantiles import METHODS, lower_median
 
@@ -31,7 +32,7 @@ def slopes(y, *xs):
 
 def vmapped(f, *arrays):
     """A function on every row of arrays at once, which must be what a loop gives."""
-    with levels.Level("vmap") as level:
+    with layer.Level("vmap") as level:
         found = f(*(dispatch.box(batching.Batched(a, level)) for a in arrays))
     found = found if isinstance(found, tuple) else (found,)
     loop = [f(*(lg.asarray(a[k]) for a in arrays)) for k in range(len(arrays[0]))]

@@ -5,8 +5,6 @@ buffers that are used again and again; new values go straight into the memory of
 those any more. So a step reads and writes main memory once, however many operations it has.
 """
 
-import itertools
-import linecache
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,13 +15,13 @@ from lucidgrad.backends.codegen.expression import Node, Untraceable
 from lucidgrad.backends.codegen.functions import FUNCTIONS
 from lucidgrad.backends.codegen.steps import StepKernels, StepTrace
 from lucidgrad.backends.cpu.compiled.steps import CompiledStep
+from lucidgrad.core.source import run
 
 #: Elements that are updated at a time: what a step touches of them fits into a second-level cache.
 BLOCK = 32768
 #: Shapes whose scratch arrays are kept.
 MOST_SHAPES = 256
 
-_written = itertools.count(1)  # functions that were written
 _PYTHON = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 
@@ -99,9 +97,7 @@ class _Writer:
         body = "\n    ".join([*lines, *end]) or "pass"
         tuple_of = "".join(f"{number}, " for number in self.numbers)
         source = f"def numbers(s):\n    return ({tuple_of})\n\ndef step({arrays}{scratch}{numbers}):\n    {body}\n"
-        file = f"<{name} {next(_written)}>"
-        linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # shown in tracebacks
-        exec(compile(source, file, "exec"), self.scope)
+        run(source, self.scope, name)
         return self.scope["step"], self.scope["numbers"], self.scratch
 
     def _homes(self, places: Sequence[int], last: dict[Node, int]) -> dict[Node, str]:

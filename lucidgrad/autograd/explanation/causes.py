@@ -5,9 +5,9 @@ from typing import Any
 
 from lucidgrad.core import device
 from lucidgrad.core.items import Input, Inputs, Item, Own, Result
-from lucidgrad.core.levels import Layer
 from lucidgrad.core.primitive import registry
 from lucidgrad.core.tape import Leaf
+from lucidgrad.levels.layer import Layer
 
 from .provenance import site_of
 

@@ -179,7 +179,7 @@ def _told(op: Any, inputs: tuple[Any, ...], made: Any) -> None:
     inherited = [reason for x in inputs if isinstance(x, Box) for reason in _carried(x)]
     results = made if type(made) is tuple else (made,)
     off = [y for y in results if isinstance(y, Box) and (y._node is None or type(y._node) is Leaf or op == "detach_")]
-    for node in {y._node if isinstance(y, Box) else y for y in results} if inherited and op != "host" else ():
+    for node in {y._node for y in results} if inherited and op != "host" else ():
         noted = note_of(getattr(node, "fork", node))
         if noted is not None:
             noted.fed = tuple(dict.fromkeys((*noted.fed, *inherited)))[-_MOST:]

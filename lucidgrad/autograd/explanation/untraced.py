@@ -8,10 +8,10 @@ from typing import Any
 from lucidgrad.autograd.modes import enable_grad
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, floats
-from lucidgrad.core.levels import Layer, structural
 from lucidgrad.core.modes import new_nodes, state, told
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 from lucidgrad.core.tape import version
+from lucidgrad.levels.layer import Layer, structural
 from lucidgrad.tensor import Tensor
 
 __all__ = ["Followed", "hidden_values", "is_zero", "untraced", "without_history"]

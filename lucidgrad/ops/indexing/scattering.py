@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.box import Box
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.levels import Layer
-from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import REDUCTION, primitive
 from lucidgrad.keys import completed, is_array, is_batched_mask, parted, parts_of, raw_key
+from lucidgrad.levels.batching import of_one_batch
+from lucidgrad.levels.layer import Layer
 from lucidgrad.ops.axes import axis_of, beside, product
 from lucidgrad.ops.numbers import INF, inexact
+from lucidgrad.ops.precision import rounded_once
 
 from .selection import _check_scatter, as_vectors, index, pick_put, put_add, scatter_add, vector
 from .taking import last_put, put_along_axis_add, take, take_along_axis

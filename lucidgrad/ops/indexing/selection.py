@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core import device, dtype as dtypes
-from lucidgrad.core.batching import of_one_batch, through_program
 from lucidgrad.core.engine import tape_namespace
-from lucidgrad.core.levels import run
-from lucidgrad.core.precision import rounded_once
 from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.keys import At, Laid, completed, is_mask, laid_out, parts_of
+from lucidgrad.levels.batching import of_one_batch, through_program
+from lucidgrad.levels.layer import run
 from lucidgrad.ops.axes import axis_of, beside, inverse, product
+from lucidgrad.ops.precision import rounded_once
 from lucidgrad.ops.shape.layout import broadcast_shapes, broadcast_to, reshape
 
 from .keys import resolve

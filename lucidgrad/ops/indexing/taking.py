@@ -6,9 +6,9 @@ The positions are an array input, so they may be batched.
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import of_one_batch
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
+from lucidgrad.levels.batching import of_one_batch
+from lucidgrad.levels.layer import run
 from lucidgrad.ops.axes import axis_of, beside, product
 
 

@@ -10,8 +10,8 @@ checks here. At every other point the derivatives of all orders are exact.
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import align
 from lucidgrad.core.primitive import MATRIX, primitive
+from lucidgrad.levels.batching import align
 from lucidgrad.ops.axes import need_matrix, on_matrices
 from lucidgrad.ops.numbers import INF, is_complex
 

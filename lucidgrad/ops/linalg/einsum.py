@@ -11,11 +11,12 @@ from itertools import combinations, count
 from typing import Any, NamedTuple
 
 from lucidgrad.core import device
-from lucidgrad.core.dispatch import dtype_of, halves, in_single
+from lucidgrad.core.dispatch import dtype_of, halves
 from lucidgrad.core.primitive import MATRIX, primitive
 from lucidgrad.ops import reduction
 from lucidgrad.ops.axes import product
 from lucidgrad.ops.jvp_rules import bilinear
+from lucidgrad.ops.precision import in_single
 from lucidgrad.ops.shape import layout
 from lucidgrad.ops.shape.diagonals import diagonal
 

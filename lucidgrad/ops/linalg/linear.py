@@ -6,9 +6,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import through_program
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import REDUCTION, primitive
+from lucidgrad.levels.batching import through_program
+from lucidgrad.levels.layer import run
 from lucidgrad.ops.axes import product
 from lucidgrad.ops.jvp_rules import bilinear
 

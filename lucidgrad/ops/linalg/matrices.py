@@ -4,9 +4,9 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import align
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import MATRIX, joint, primitive
+from lucidgrad.levels.batching import align
+from lucidgrad.levels.layer import run
 from lucidgrad.ops.axes import beside, need_matrix, on_matrices
 from lucidgrad.ops.elementwise.copies import apart, ones_like
 from lucidgrad.ops.jvp_rules import by_gradient, symmetric, total

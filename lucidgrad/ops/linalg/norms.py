@@ -3,11 +3,11 @@
 from typing import Any
 
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.precision import in_precision
 from lucidgrad.ops import reduction
 from lucidgrad.ops.axes import axis_of
 from lucidgrad.ops.conventions import torch_spelled
 from lucidgrad.ops.elementwise.copies import astype
+from lucidgrad.ops.precision import in_precision
 
 
 @in_precision("full")

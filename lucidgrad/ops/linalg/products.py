@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from lucidgrad.core.batching import align
-from lucidgrad.core.levels import run
-from lucidgrad.core.precision import in_precision
 from lucidgrad.core.primitive import MATRIX, primitive
+from lucidgrad.levels.batching import align
+from lucidgrad.levels.layer import run
 from lucidgrad.ops import reduction
 from lucidgrad.ops.axes import axes_of, axis_of, product
 from lucidgrad.ops.elementwise import arithmetic, complex
 from lucidgrad.ops.jvp_rules import bilinear
 from lucidgrad.ops.numbers import is_complex
+from lucidgrad.ops.precision import in_precision
 from lucidgrad.ops.shape import layout
 from lucidgrad.ops.shape.diagonals import diagonal
 

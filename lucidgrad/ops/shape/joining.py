@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import Any
 
 from lucidgrad.core import device
-from lucidgrad.core.batching import Batched, of_one_batch
-from lucidgrad.core.levels import Layer, run
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 from lucidgrad.extents import check_count
+from lucidgrad.levels.batching import Batched, of_one_batch
+from lucidgrad.levels.layer import Layer, run
 from lucidgrad.ops.axes import axis_of, beside, product, sizes_of
 from lucidgrad.ops.elementwise.copies import apart
 from lucidgrad.ops.indexing.selection import put_add

@@ -6,9 +6,9 @@ Most of them give views, so their rules keep shapes and keywords only.
 from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.core.batching import shifted
-from lucidgrad.core.levels import run
 from lucidgrad.core.primitive import LINEAR, primitive
+from lucidgrad.levels.batching import shifted
+from lucidgrad.levels.layer import run
 from lucidgrad.ops.axes import (
     axes_of,
     axis_of,

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from . import device, dtype as dtypes
-from .batching import through_program
-from .box import INFERENCE, Alias, Box
-from .dispatch import complexes, compute, copies, history, meet, move_retain, node_of, record, unified, unwrap
-from .items import Input, Meta
-from .levels import shell
-from .modes import state, unusual
-from .primitive import LINEAR, Primitive, primitive, registry
-from .tape import GraphNode, Leaf, storage, touch
+from .core import device, dtype as dtypes
+from .core.box import INFERENCE, Alias, Box
+from .core.dispatch import complexes, compute, copies, history, meet, move_retain, node_of, record, unified, unwrap
+from .core.items import Input, Meta
+from .core.modes import state, unusual
+from .core.primitive import LINEAR, Primitive, primitive, registry
+from .core.tape import GraphNode, Leaf, storage, touch
+from .levels.batching import through_program
+from .levels.layer import shell
 
 
 # -- writing into a part -------------------------------------------------------------------------

@@ -13,15 +13,16 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
-from . import device, dispatch
-from .dispatch import box, complexes, floats, raw
-from .engine import Walk, fit, tape_namespace
-from .items import meta_of
-from .levels import Layer, LayerBackend, Level, check_alive, filled, is_outside, namespace, newer, run, structural
-from .modes import recorded, state
-from .plan import Plan
-from .primitive import ELEMENTWISE, LINEAR, Primitive, joint, primitive
-from .tape import Leaf
+from lucidgrad.core import device, dispatch
+from lucidgrad.core.dispatch import box, complexes, floats, raw
+from lucidgrad.core.engine import Walk, fit, is_outside, tape_namespace
+from lucidgrad.core.items import meta_of
+from lucidgrad.core.modes import recorded, state
+from lucidgrad.core.plan import Plan
+from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, Primitive, joint, primitive
+from lucidgrad.core.tape import Leaf
+
+from .layer import Layer, LayerBackend, Level, check_alive, filled, namespace, newer, run, structural
 
 
 class Dual(Layer):
@@ -138,14 +139,23 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
 
     @functools.cache
     def find(dtype: Any, *kinds: Any) -> Any:
-        """What `run_dual` comes to for values and tangents of these types: the way, the forward rule, its namespace."""
+        """What `run_dual` comes to for values and tangents of these types, the first array being of a dtype.
+
+        ``(table, key, settle, push, xp)``: ``table[key]`` are the kernels, ``push`` is the forward rule, and what it
+        computes with. None: the arrays themselves tell what is to be done.
+        """
         values, tangents = kinds[: len(kinds) // 2], kinds[len(kinds) // 2 :]
         moving = tuple(i for i, kind in enumerate(tangents) if kind is not NoneType) if moves else ()
-        way, (home, _) = dispatch.way(primitive, dtype, *values), dispatch.home_of(*kinds)
-        if way is None or (moving and not device.places.keys().isdisjoint(kinds)):
-            return None  # it has to look at the arrays
-        xp = namespace if home is None or home.rank else home.xp
-        return (*way, forward_rule(primitive, moving) if moving else None, xp)
+        (home, first), (rules, _) = dispatch.home_of(*values), dispatch.home_of(*kinds)
+        if home is None or not (home.rank or dtype in floats) or (moving and device.places.keys() & {*kinds}):
+            return None
+        xp = namespace if rules is None or rules.rank else rules.xp
+        push, kind = forward_rule(primitive, moving) if moving else None, values[first]
+        if primitive.dtype == "float" and not home.rank:
+            primitive.kernels_for(kind, dtype)
+            return primitive.by_dtype[kind], dtype, home.settle, push, xp
+        primitive.kernels_for(kind)
+        return primitive.kernels, kind, home.settle, push, xp
 
     # The same in short for one input or two of one level.
     def run_one(a: Any, **keywords: Any) -> Any:
@@ -279,7 +289,6 @@ def without_tangents(array: Any) -> Any:
 
 
 LayerBackend("dual", Dual, interpreter)
-dispatch.bind(Dual=Dual)
 
 
 # -- one primitive -------------------------------------------------------------------------------

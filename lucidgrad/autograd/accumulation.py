@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from itertools import chain, repeat
 from typing import Any
 
-from . import device
-from .dispatch import box, place_of, raw
-from .modes import recorded, state
-from .primitive import registry
-from .tape import touch
+from lucidgrad.core import device
+from lucidgrad.core.dispatch import box, place_of, raw
+from lucidgrad.core.modes import recorded, state
+from lucidgrad.core.primitive import registry
+from lucidgrad.core.tape import touch
 
 
 class _Turn:
@@ -116,7 +116,7 @@ def _add_elsewhere(sums: list[tuple[Any, Any]], steps: Iterable[Any]) -> None:
                 if here is not None:
                     here.follow(array)  # another pass may be writing it on another stream
                 kept.append((old, array, backend.copy(array)))
-                old.array = operator.iadd(array, g)
+                old.array = operator.iadd(array, g)  # type: ignore[no-untyped-call]
                 if here is not None:
                     here.wrote(old.array)
             touch(old.array)

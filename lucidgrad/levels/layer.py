@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import device, dispatch
-from .primitive import Kernels, Primitive, registry
+from lucidgrad.core import device, dispatch
+from lucidgrad.core.primitive import Kernels, Primitive, registry
 
 _numbers = itertools.count(1)
 
@@ -123,18 +123,6 @@ def newer(array: Any, level: int) -> bool:
     return isinstance(array, Layer) and array.level > level
 
 
-def is_outside(array: Any, level: int) -> bool:
-    """Whether an array is a cotangent that came into a level from outside: then it ends where the level ends.
-
-    A walk that began inside a level stays inside: the gradient with respect to a value that all examples share
-    is one per example, and the gradient at a value without tangent has a tangent. A walk that came from outside sums
-    over the examples, and takes the part that belongs to the value.
-    """
-    if newer(array, level):
-        return any(is_outside(part, level) for part in array.parts)
-    return isinstance(array, Layer) and array.level == level and array.outside
-
-
 def run(name: str, *arrays: Any, **keywords: Any) -> Any:
     """Run a primitive by name on raw arrays and layers; its other keywords have their defaults."""
     return dispatch.compute(registry[name], arrays, {**registry[name].keywords, **keywords})
@@ -174,14 +162,10 @@ class _Namespace:
         if name not in registry:
             raise AttributeError(f"a rule uses {name}, which is no primitive: it cannot run inside a transform")
 
-        primitive, defaults, find = registry[name], registry[name].keywords, dispatch.way
+        primitive, defaults = registry[name], registry[name].keywords
 
         def function(*arrays: Any, **keywords: Any) -> Any:
-            keywords = {**defaults, **keywords} if defaults else keywords
-            way = find(primitive, None, *map(type, arrays))  # that of layers, whatever their dtype
-            if way is None:
-                return dispatch.compute(primitive, arrays, keywords)
-            return way[0][way[1]].usual(*arrays, **keywords)
+            return dispatch.compute(primitive, arrays, {**defaults, **keywords} if defaults else keywords)
 
         setattr(self, name, function)
         return function
@@ -213,7 +197,7 @@ class LayerBackend:
         return self._interpreter(primitive)
 
     def kernels_of(self, primitive: Primitive, dtype: Any) -> Kernels:
-        return Kernels(self.kernel(primitive))
+        return Kernels(self.kernel(primitive), layered=True)
 
     def settle(self, y: Any) -> Any:
         return y

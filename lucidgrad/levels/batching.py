@@ -9,10 +9,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import device, dispatch
-from .levels import Layer, LayerBackend, Level, check_alive, filled, namespace, newer, run, structural
-from .modes import state
-from .primitive import ELEMENTWISE, LINEAR, MATRIX, Primitive, primitive, registry
+from lucidgrad.core import device, dispatch
+from lucidgrad.core.modes import state
+from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, MATRIX, Primitive, primitive, registry
+
+from .layer import Layer, LayerBackend, Level, check_alive, filled, namespace, newer, run, structural
 
 #: Primitives that ran example by example for want of a batching rule (they warn once).
 loops: set[str] = set()
@@ -238,4 +239,3 @@ def sum_level(xp: Any, x: Any, /, *, level: int, size: int) -> Any:
 
 
 LayerBackend("batch", Batched, interpreter)
-dispatch.bind(Batched=Batched)
