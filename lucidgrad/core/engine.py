@@ -337,6 +337,12 @@ class Walk:
         goes = tuple([p is not None and (needed is None or p in needed) for p in inputs])
         fused = recipe.fused(type(g), goes) if recipe.joint is None else None  # type: ignore[arg-type]
         cts: Any = None if fused is None else fused(g, saved, fits)
+        if cts is None and recipe.joint is None and not posts and not state.observers:  # in the order of plain nodes
+            for i, pull in recipe.pulls:
+                if goes[i]:
+                    ct = pull(xp, g, saved)
+                    self.send(inputs[i], ct if fits is None else fit(xp, ct, fits[i]))
+            return
         if cts is None and recipe.joint is not None:
             cts = [ct if go else None for ct, go in zip(recipe.joint(xp, g, saved), goes, strict=True)]
         elif cts is None:
@@ -500,10 +506,6 @@ def _tied(node: Any, g: Any, saved: tuple[Any, ...]) -> Any:
     return (*g[:at], tied(g[at], *nodes), *g[at + 1 :])
 
 
-def _constant(g: Any) -> Any:
-    return None if g is None else box(g.array)
-
-
 def _is_flat(recipe: Any, g: Any, saved: tuple[Any, ...]) -> bool:
     """Whether a rule's results have no slope with respect to something that it keeps."""
     leaves: dict[int, set[Any]] = {}  # by the place among what is kept, in a graph of their own
@@ -520,7 +522,8 @@ def _is_flat(recipe: Any, g: Any, saved: tuple[Any, ...]) -> bool:
         return made
 
     fresh = tuple(leaf(value, k) for k, value in enumerate(saved))
-    constant = tuple(map(_constant, g)) if type(g) is tuple else _constant(g)
+    parts = [None if part is None else box(part.array) for part in (g if type(g) is tuple else (g,))]
+    constant = tuple(parts) if type(g) is tuple else parts[0]
     rules = [recipe.primitive.rules[i] for i, _ in recipe.pulls]
     found = [(rule, (pull(tape_namespace, constant, fresh),)) for rule, (_, pull) in zip(rules, recipe.pulls)]
     if recipe.joint is not None:
