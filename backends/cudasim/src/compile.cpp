@@ -224,7 +224,7 @@ Compiled compile(const Request &q) {
     if (from_stored(read_file(stored), q.expressions.size(), result)) return result;
 
     Folder folder;
-    Strings flags = base_flags(q.standard), includes;
+    Strings flags = base_flags(q.standard, q.source.size()), includes;
     std::string body = rewrite(q.source), state;
     for (const std::string &f : q.flags) {
         if (f.compare(0, 2, "-I") != 0) continue;

@@ -175,8 +175,9 @@ int run(const Strings &command, const std::string &output, const std::string &er
     return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
 }
 
-Strings base_flags(const std::string &standard) {
-    std::string level = environment("CUDASIM_OPT", "-O1");
+Strings base_flags(const std::string &standard, size_t length) {
+    // Optimising takes more than its share of time where a kernel is very long.
+    std::string level = environment("CUDASIM_OPT", length > 50000 ? "-O0" : "-O1");
     return {"-x", "c++", "-std=gnu++" + standard.substr(3), level, "-fPIC", "-fno-exceptions", "-fno-rtti",
             "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off", "-fpermissive", "-fno-gnu-unique",
             "-fno-semantic-interposition", "-fno-threadsafe-statics", "-fno-asynchronous-unwind-tables",

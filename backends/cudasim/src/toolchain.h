@@ -28,8 +28,8 @@ struct Folder {  // temporary; goes away with its files
 
 // Runs a command with its output in files; returns its exit status.
 int run(const Strings &command, const std::string &output, const std::string &errors);
-// Flags of every compilation of kernels.
-Strings base_flags(const std::string &standard);
+// Flags of every compilation of kernels, given the standard and the length of the source.
+Strings base_flags(const std::string &standard, size_t length);
 // A precompiled header with this text; returns the path to include.
 std::string precompiled(const std::string &text, const Strings &flags, const std::string &state);
 
