@@ -48,8 +48,19 @@ _RAISE = {opcode.opmap[name] for name in ("RAISE_VARARGS", "RERAISE")}
 def _outside(error: Exception) -> type[Exception] | None:
     """The class of the error to raise in place of one that came from inside; None for one that speaks for itself.
 
-    Errors that a ``raise`` of this package made speak for themselves, and those in functions of the user's.
+    Errors that a ``raise`` of this package made speak for themselves, and those in functions of the user's. Where they
+    were made tells it, so it is found out once, not by each call that they pass through on their way out.
     """
+    known = vars(error)
+    if "_speaks" in known:
+        return None
+    kind = _replacement(error)
+    if kind is None:
+        known["_speaks"] = True
+    return kind
+
+
+def _replacement(error: Exception) -> type[Exception] | None:
     if isinstance(error, Warning) or not _is_ours(error) or _is_raised(error):
         return None
     if isinstance(error, RecursionError) and set(_packages(error)) != {"lucidgrad"}:

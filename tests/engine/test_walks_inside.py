@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
+from lucidgrad import refusals
 from lucidgrad.core import device
 from lucidgrad.utils import checkpoint as lg_checkpoint
 
@@ -50,7 +51,10 @@ def test_walks_may_nest_deeply(lib, levels):
     assert sys.getrecursionlimit() == limit
 
 
-def test_walks_without_end_are_an_error():
+def test_walks_without_end_are_an_error(monkeypatch):
+    read, looked = refusals._packages, []
+    monkeypatch.setattr(refusals, "_packages", lambda error: looked.append(error) or read(error))
+
     class Endless(lg.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -65,6 +69,7 @@ def test_walks_without_end_are_an_error():
     limit, x = sys.getrecursionlimit(), lg.ones(1, requires_grad=True)
     with pytest.raises(RecursionError):
         Endless.apply(x).sum().backward()
+    assert len(looked) < 10  # not at each of thousands of calls, each time through the whole traceback
     assert sys.getrecursionlimit() == limit
     assert x.grad is None
     assert lg.is_grad_enabled()
