@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -32,37 +32,34 @@ if hasattr(os, "register_at_fork"):  # a fork waits for its turn: the child find
 
 def _alone() -> int:
     found = {0: object()}
-    return sys.getrefcount(found[0])
+    g = found[0]
+    return sys.getrefcount(g)
 
 
-_ALONE = _alone()  # how many references an entry has that nobody else holds
+_ALONE = _alone()  # how many references an entry has that nobody else holds but who asks
 _NAMES = repeat("_grad")
 
 
-def accumulate(arrivals: Iterable[tuple[Any, dict[Any, Any], Any]], create_graph: bool) -> None:
-    """Add a gradient ``found[key]`` to ``tensor.grad`` for each ``(tensor, found, key)``; the caller is `device.quiet`.
+def accumulate(found: dict[Any, Any], owners: Sequence[tuple[Any, Any]], create_graph: bool) -> None:
+    """Add a gradient ``found[key]`` to ``tensor.grad`` for each owner ``(tensor, key)``; the caller is `device.quiet`.
 
     A new one is kept as it is only if nobody else can see it. If anything raises, no ``.grad`` has changed: all that
     can fail comes first, then one step of C, in which nothing does, and which no signal interrupts.
     """
-    turn, backends, count_of = _turn, device.by_array, sys.getrefcount
+    turn, backends = _turn, device.by_array
     with turn.lock:
         while True:
             count = turn.count
             new: dict[int, Any] = {}
             tensors, targets, addends, elsewhere = [], [], [], []
-            for tensor, found, key in arrivals:
-                alone = count_of(found[key]) == _ALONE
+            for tensor, key in owners:
                 g, name = found[key], id(tensor)
                 old = new[name] if name in new else getattr(tensor, "_grad", None)
-                if old is None or create_graph or not _adds_in_place(old, g):
+                if old is None or create_graph or old._node is not None or not _adds_in_place(old.array, g):
                     if name not in new:
                         tensors.append(tensor)
-                    kept = alone and old is None and not create_graph and backends[type(g)].steady
-                    if kept and backends[type(g)].owns(g):
-                        new[name] = box(g)
-                    else:
-                        new[name] = _sum(old, g, alone, create_graph)
+                    alone = sys.getrefcount(g) == _ALONE
+                    new[name] = _sum(old, g, alone, create_graph)
                 elif backends[type(old.array)].steady:
                     touch(old.array)
                     targets.append(old.array)
@@ -83,11 +80,13 @@ def accumulate(arrivals: Iterable[tuple[Any, dict[Any, Any], Any]], create_graph
 
 
 def _adds_in_place(old: Any, g: Any) -> bool:
-    return old._node is None and old.array.dtype == g.dtype and device.by_array[type(g)].writable(old.array)
+    return old.dtype == g.dtype and device.by_array[type(g)].writable(old)
 
 
 def _sum(old: Any, g: Any, alone: bool, create_graph: bool) -> Any:
     backend = device.by_array[type(raw(g))]
+    if alone and old is None and not create_graph and backend.steady and backend.owns(g):
+        return box(g)
     with backend.at(raw(g)):
         here = place_of(raw(g))
         if here is not None and old is not None:

@@ -239,18 +239,16 @@ def backward(
 
 def _write(walk: Walk, targets: list[Tensor] | None) -> None:
     """Add what arrived to ``.grad``."""
-    arrived, found = walk.arrived, []
+    arrived = walk.arrived
     if targets is None:
-        for leaf in arrived:
-            tensor = leaf.tensor()
-            if tensor is not None:
-                found.append((tensor, arrived, leaf))
+        owners = [(tensor, leaf) for leaf in arrived if (tensor := leaf.tensor()) is not None]
     else:
-        found = [(tensor, arrived, node) for tensor in targets if (node := node_of(tensor)) in arrived]
+        owners = [(tensor, node) for tensor in targets if (node := node_of(tensor)) in arrived]
     for k, (tensor, g) in enumerate(walk.retained):
         if targets is None or all(tensor is not t for t in targets):
-            found.append((tensor, {k: g}, k))
-    accumulate(found, walk.create_graph)
+            arrived[k] = g
+            owners.append((tensor, k))
+    accumulate(arrived, owners, walk.create_graph)
 
 
 # -- arguments -----------------------------------------------------------------------------------

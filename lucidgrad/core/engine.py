@@ -105,7 +105,7 @@ class Walk:
     that rules are plain transposes: seeds, results and what hooks see are conjugated at the border.
     ``arrived`` holds the finished cotangents of leaves and wanted nodes, ``retained`` those of tensors
     that keep theirs. The caller writes them into ``.grad`` or returns them once the walk has succeeded; for leaves
-    whose hooks see it written, the walk does, with the caller's ``accumulate(arrivals, create_graph)``.
+    whose hooks see it written, the walk does, with the caller's ``accumulate(arrived, owners, create_graph)``.
     """
 
     __slots__ = (
@@ -378,7 +378,7 @@ class Walk:
                 tensor = leaf.tensor()
                 if tensor is not None:
                     arrived[leaf] = self._conj(arrived[leaf])
-                    self.accumulate([(tensor, arrived, leaf)], self.create_graph)
+                    self.accumulate(arrived, [(tensor, leaf)], self.create_graph)
                     for hook in list(extras.accumulated.values()):
                         given = hook(tensor)
                         if given is not None and given is not tensor:
