@@ -190,6 +190,11 @@ class Backend:
         """A NumPy array's values as an array of this back end."""
         return self.asarray(array, where=where)
 
+    def strided(self, vector: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+        """A view of a vector with any steps, in elements, which must stay within it: nothing here checks that."""
+        width = vector.dtype.itemsize
+        return self.settle(self.library.lib.stride_tricks.as_strided(vector, shape, [n * width for n in steps]))
+
     def dtype_of(self, array: Any) -> Any:
         """The canonical dtype of an array."""
         return array.dtype

@@ -71,6 +71,10 @@ class CPU(Backend):
     def owns(self, array: Any) -> bool:
         return bool(array.flags.owndata)
 
+    def strided(self, vector: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+        width = vector.dtype.itemsize  # of the bytes, and not NumPy's as_strided, which hides what owns the memory
+        return self.settle(np.ndarray(shape, vector.dtype, vector.view(np.uint8), strides=[n * width for n in steps]))
+
     def writable(self, array: Any) -> bool:
         return bool(array.flags.writeable) and not (0 in array.strides and overlapping(array))
 

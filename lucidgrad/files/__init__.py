@@ -1,24 +1,30 @@
 """Files of tensors: `save` and `load` trees of tensors, numbers and text in the safetensors format, without pickle.
 
 Other programs read the tensors by their names. The tree they stood in is kept as text in the header's metadata, with
-checksums, so that a damaged file is told from a sound one. Loading only ever makes tensors, numbers, strings and the
-containers that `save` takes.
+checksums, so that a damaged file is told from a sound one. Checkpoints of PyTorch, NumPy's arrays and models in several
+files are read, too. Loading only ever makes tensors, numbers, strings and plain containers, and runs no code.
 """
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lucidgrad.core import device as devices
-from lucidgrad.core.device import Device
+from lucidgrad.core.dispatch import box
 from lucidgrad.refusals import guard as _guard
+from lucidgrad.tensor import Tensor
 
-from .access import is_file, name_of, opened, replacing
+from . import arrays, shards
+from .access import Source, is_file, name_of, opened, replacing
+from .archive import Archive, is_archive
+from .checkpoint import Checkpoint, refuse_old
 from .container import CHECK, TREE, FileFormatError, about_file, explained, is_text, layout, read_array, read_header
 from .tree import Reader, Writer
 
 __all__ = ["FileFormatError", "load", "metadata", "save"]
+
+_Place = Callable[[Any, str], Any]  # an array of the host, and where it was, as an array where it goes
 
 
 def save(obj: Any, path: "str | os.PathLike[str] | Any", *, metadata: Mapping[str, str] | None = None) -> None:
@@ -72,16 +78,21 @@ def load(
     requires_grad: bool | None = None,
     weights_only: bool | None = None,
 ) -> Any:
-    """Read a file that `save` wrote, or any safetensors file, which gives a dict of tensors.
+    """Read a file that `save` wrote, or another program: what it is, its first bytes tell.
 
-    No code in the file is run: there can be none. Sizes are checked against the file before memory is taken for them.
+    A safetensors file and NumPy's .npz give a dict of tensors, .npy a tensor; a checkpoint of PyTorch what was saved,
+    if that is made of tensors, parameters, numbers, text and plain containers; an index of a model in several files
+    (``model.safetensors.index.json``) the dict of all of them. No code in a file is run: what is no data is refused by
+    its name. Sizes are checked against the file before memory is taken for them.
 
     Parameters
     ----------
     path
         The file, which must be a regular one; or an open binary file, such as an ``io.BytesIO``, read to its end.
     map_location, device
-        Where tensors go: a device, or a dict from the devices they were on to others. By default where they were.
+        Where tensors go: a device, a dict from the devices they were on to others, or a function that is given a tensor
+        on the CPU and the name of the device it was on, and returns a device, a tensor that is there, or None. By
+        default where they were.
     requires_grad
         Whether the tensors of floating-point and complex numbers require gradients, whatever was saved.
     weights_only
@@ -95,7 +106,7 @@ def load(
     Raises
     ------
     FileFormatError
-        The file is no safetensors file, or it is damaged or cut short.
+        The file is none of these, is damaged or cut short, or has what is not loaded.
 
     Examples
     --------
@@ -110,35 +121,54 @@ def load(
     if map_location is not None and device is not None:
         raise ValueError("load: given both map_location and device, expected one of them")
     target = device if map_location is None else map_location
-    name = name_of(path)
-    with opened(path) as source, explained(name):
-        entries, notes, start = read_header(source)
-        about = about_file(notes, entries)
-        sums, wide = about.get("sums", {}), set(about.get("complex128", ()))
-        arrays = {}
-        for key, entry in entries.items():
-            source.file.seek(start + entry.start)
-            arrays[key] = read_array(source.file, key, entry, sums.get(key), key in wide)
+    with opened(path) as source, explained(name_of(path)):
+        tree, tensors = _read(source, path, lambda host, saved_on: _placed(host, target, saved_on))
+    if requires_grad is not None:
+        for t in tensors:
+            t.requires_grad_(requires_grad and (t.is_floating_point() or t.is_complex()))
+    return tree
 
+
+def _read(source: Source, path: Any, place: _Place) -> tuple[Any, Iterable[Tensor]]:
+    """What a file holds, and the tensors in it."""
+    first = source.file.read(min(source.length, 512))
+    source.file.seek(source.start)
+    if is_archive(first):
+        archive = Archive(source)
+        if not arrays.is_archive_of_arrays(archive):
+            checkpoint = Checkpoint(archive, place)
+            return checkpoint.tree(), checkpoint.tensors
+        found = {name: box(place(array, "cpu")) for name, array in arrays.read_archive(archive).items()}
+        return found, found.values()
+    if first.startswith(arrays.MAGIC):
+        made: Tensor = box(place(arrays.read_array(source), "cpu"))
+        return made, [made]
+    if shards.is_index(first, source.length):
+        parts = shards.Index(source, path)
+        found = parts.merged(lambda part, at: _read(part, at, place)[0])
+        return found, found.values()
+    refuse_old(first)
+    return _read_own(source, place)
+
+
+def _read_own(source: Source, place: _Place) -> tuple[Any, Iterable[Tensor]]:
+    entries, notes, start = read_header(source)
+    about = about_file(notes, entries)
+    sums, wide = about.get("sums", {}), set(about.get("complex128", ()))
+    held = {}
+    for key, entry in entries.items():
+        source.file.seek(start + entry.start)
+        held[key] = read_array(source.file, key, entry, sums.get(key), key in wide)
     known: dict[tuple[str, str], Any] = {}
 
     def placed(name: str, saved_on: str) -> Any:
-        where = str(_located(target, saved_on))
-        if (name, where) not in known:
-            host = arrays[name]
-            known[name, where] = devices.backend_named(where).from_numpy(host, where)
-        return known[name, where]
+        if (name, saved_on) not in known:
+            known[name, saved_on] = place(held[name], saved_on)
+        return known[name, saved_on]
 
     reader = Reader(placed)
-    with explained(name):
-        if about:
-            tree = reader.node(about["tree"])
-        else:
-            tree = {key: reader.tensor(key, {}, 0) for key in entries}
-    if requires_grad is not None:
-        for t in reader.tensors:
-            t.requires_grad_(requires_grad and (t.is_floating_point() or t.is_complex()))
-    return tree
+    tree = reader.node(about["tree"]) if about else {key: reader.tensor(key, {}, 0) for key in entries}
+    return tree, reader.tensors
 
 
 def metadata(path: "str | os.PathLike[str] | Any") -> dict[str, str]:
@@ -157,10 +187,15 @@ def metadata(path: "str | os.PathLike[str] | Any") -> dict[str, str]:
     return {key: value for key, value in notes.items() if key not in (TREE, CHECK)}
 
 
-def _located(target: Any, saved_on: str) -> Device:
+def _placed(host: Any, target: Any, saved_on: str) -> Any:
+    """An array of the host where it goes."""
     if isinstance(target, Mapping):
         target = target.get(saved_on, saved_on)
-    return devices.located(saved_on if target is None else target)
+    elif callable(target):
+        target = target(box(host), saved_on)
+        target = target.device if isinstance(target, Tensor) else target
+    where = str(devices.located(saved_on if target is None else target))
+    return devices.backend_named(where).from_numpy(host, where)
 
 
 _guard(__name__, __all__)

@@ -28,13 +28,13 @@ _NAMES = {code: name for name, code in _CODES.items()}
 
 TREE, CHECK = "lucidgrad", "lucidgrad.checksum"  # keys of the metadata
 _UNCHECKED = "00000000"
-_MOST_HEADER = 100_000_000  # bytes, as in the format's own implementation
+MOST_HEADER = 100_000_000  # bytes, as in the format's own implementation
 _MOST_AXES = 64
 _MOST_PARTS = 2_000_000  # commas and brackets of a header, each of which may become an object of a hundred bytes
 
 
 class FileFormatError(ValueError):
-    """A file is no safetensors file, or was damaged or cut short."""
+    """A file is none that can be read, has what is refused, or was damaged or cut short."""
 
 
 # -- writing -------------------------------------------------------------------------------------
@@ -54,9 +54,9 @@ def layout(tree: Any, arrays: dict[str, Any], notes: dict[str, str]) -> tuple[by
         start = end
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    if len(text) > _MOST_HEADER or _parts(text) > _MOST_PARTS:
+    if len(text) > MOST_HEADER or _parts(text) > _MOST_PARTS:
         raise ValueError(
-            f"save: what describes the tree has {len(text)} bytes and {_parts(text)} parts, of which {_MOST_HEADER} "
+            f"save: what describes the tree has {len(text)} bytes and {_parts(text)} parts, of which {MOST_HEADER} "
             f"and {_MOST_PARTS} can be read; keep many numbers in a tensor"
         )
     place = text.index(f'"{CHECK}":"'.encode()) + len(CHECK) + 4
@@ -118,14 +118,12 @@ def read_header(source: Source) -> tuple[dict[str, Entry], dict[str, str], int]:
     file, length = source.file, source.length
     first = file.read(8)
     size = int.from_bytes(first, "little")
-    if len(first) < 8 or size > min(length - 8, _MOST_HEADER):
+    if len(first) < 8 or size > min(length - 8, MOST_HEADER):
         raise FileFormatError(f"given {length} bytes, expected a safetensors file; this is none, or it was cut short")
     text = file.read(size)
     if len(text) != size or not text.startswith(b"{"):
         raise FileFormatError("the header is not that of a safetensors file")
-    if _parts(text) > _MOST_PARTS:
-        raise FileFormatError(f"the header has {_parts(text)} parts, more than the {_MOST_PARTS} that are read")
-    parsed = json.loads(text.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_number)
+    parsed = parse(text)
     notes = parsed.pop("__metadata__", {})
     if type(notes) is not dict or not all(type(value) is str for value in notes.values()):
         raise FileFormatError("the metadata are not strings by name")
@@ -145,6 +143,13 @@ def read_header(source: Source) -> tuple[dict[str, Entry], dict[str, str], int]:
             f"the tensors take {end} bytes, the file has {length - 8 - size}: it was cut short or damaged"
         )
     return entries, notes, source.start + 8 + size
+
+
+def parse(text: bytes) -> Any:
+    """What some JSON says; it is no longer than a header can be, since objects take more memory than their text."""
+    if len(text) > MOST_HEADER or _parts(text) > _MOST_PARTS:
+        raise FileFormatError(f"the header has {_parts(text)} parts, more than the {_MOST_PARTS} that are read")
+    return json.loads(text.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_number)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -170,10 +175,9 @@ def _entry(name: str, found: Any) -> Entry:
     code, shape, (start, end) = found["dtype"], tuple(found["shape"]), found["data_offsets"]
     if code not in _NAMES:
         raise FileFormatError(f"{name!r} has the dtype {code!r}, which is not known here")
-    if not all(type(n) is int and n >= 0 for n in (*shape, start, end)) or len(shape) > _MOST_AXES:
-        raise FileFormatError(f"{name!r} has a shape or place that no tensor can have")
-    if math.prod(n for n in shape if n) >= 2**60:
-        raise FileFormatError(f"{name!r} has the shape {shape}, which no tensor can have")
+    check_shape(shape, name)
+    if not all(type(n) is int and n >= 0 for n in (start, end)):
+        raise FileFormatError(f"{name!r} has a place that no tensor can have")
     bits = {"BOOL": 8, "BF16": 16}.get(code) or int(code[1:])
     if end - start != math.prod(shape) * bits // 8:
         raise FileFormatError(f"{name!r} has the shape {shape} of {code}, and {end - start} bytes")
@@ -192,26 +196,40 @@ def about_file(notes: dict[str, str], entries: dict[str, Entry]) -> dict[str, An
     return about
 
 
-def _load_bfloat16(name: str) -> None:
-    try:
-        importlib.import_module("lucidgrad.backends.cpu.bfloat16")
-    except AttributeError as error:
-        raise ImportError(f"{name!r} has the dtype bfloat16: {error}") from None
+def dtype_named(dtype: str, name: str) -> Any:
+    """The dtype of what has a name; bfloat16 is loaded when first met."""
+    if dtype not in dtypes.known():
+        try:
+            importlib.import_module("lucidgrad.backends.cpu.bfloat16")
+        except AttributeError as error:
+            raise ImportError(f"{name!r} has the dtype bfloat16: {error}") from None
+    return dtypes.named(dtype)
+
+
+def check_booleans(flat: Any, name: str) -> None:
+    """Refuse bytes that are no booleans."""
+    if str(flat.dtype) == "bool" and flat.size and flat.view("uint8").max() > 1:
+        raise FileFormatError(f"{name!r} has booleans that are neither 0 nor 1")
+
+
+def check_shape(shape: tuple[Any, ...], name: str) -> None:
+    """Refuse what can't be the shape of a tensor."""
+    if not all(type(n) is int and n >= 0 for n in shape) or len(shape) > _MOST_AXES:
+        raise FileFormatError(f"{name!r} has a shape that no tensor can have")
+    if math.prod(n for n in shape if n) >= 2**60:
+        raise FileFormatError(f"{name!r} has the shape {shape}, which no tensor can have")
 
 
 def read_array(file: Any, name: str, entry: Entry, checksum: str | None, wide: bool) -> Any:
     """The values of one tensor, read straight into their memory."""
-    if entry.dtype not in dtypes.known():  # bfloat16, which is loaded when first met
-        _load_bfloat16(name)
-    made = devices.backend_named("cpu").library.empty(entry.shape, dtype=dtypes.named(entry.dtype))
+    made = devices.backend_named("cpu").library.empty(entry.shape, dtype=dtype_named(entry.dtype, name))
     flat = made.reshape(-1)
     memory = memoryview(flat.view("uint8"))
     if not read_into(file, memory):
         raise FileFormatError(f"the bytes of {name!r} end too early")
     if checksum is not None and f"{zlib.crc32(memory):08x}" != checksum:
         raise FileFormatError(f"the bytes of {name!r} are damaged: their checksum is wrong")
-    if entry.dtype == "bool" and flat.size and flat.view("uint8").max() > 1:
-        raise FileFormatError(f"{name!r} has booleans that are neither 0 nor 1")
+    check_booleans(flat, name)
     if sys.byteorder == "big":
         flat.byteswap(inplace=True)
     return made.view("complex128").reshape(entry.shape[:-1]) if wide else made
