@@ -327,7 +327,10 @@ _LATER = {
     "viz": ".viz",
     "digamma": ".ops.special.gamma",
     "i0": ".ops.special.bessel",
+    "igamma": ".ops.special.incomplete",
+    "igammac": ".ops.special.incomplete",
     "lgamma": ".ops.special.gamma",
+    "mvlgamma": ".ops.special.gamma",
     "polygamma": ".ops.special.gamma",
 }
 
@@ -337,7 +340,8 @@ if _TYPE_CHECKING:
     from .autograd.function import custom_vjp
     from .files import load, save
     from .ops.special.bessel import i0
-    from .ops.special.gamma import digamma, lgamma, polygamma
+    from .ops.special.gamma import digamma, lgamma, mvlgamma, polygamma
+    from .ops.special.incomplete import igamma, igammac
 
 
 def __getattr__(name: str) -> _Any:

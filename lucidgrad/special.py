@@ -1,4 +1,4 @@
-"""Special functions under SciPy's names, all of them differentiable.
+"""Special functions under SciPy's and PyTorch's names, all of them differentiable.
 
 SciPy looks for ``special`` in an array's namespace, so that its own functions call these on tensors. Derivatives with
 respect to parameters (``a`` and ``b`` of the incomplete functions, ``x`` of `zeta`) exist to any order.
@@ -14,21 +14,49 @@ from .ops import reduction as _reduction, softmax as _fused
 from .ops.elementwise.choice import where as _where
 from .ops.elementwise.complex import hypot as _hypot
 from .ops.elementwise.exponential import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, xlogy
+from .ops.elementwise.rounding import round
 from .ops.elementwise.trigonometric import sin as _sin, sinc
+from .ops.special.airy import airy_ai
 from .ops.special.bessel import i0, i0e, i1, i1e
+from .ops.special.cylinder import bessel_j0, bessel_j1, bessel_y0, bessel_y1, spherical_bessel_j0
 from .ops.special.entropy import entr, expit, exprel, kl_div, log_expit, logit, rel_entr, xlog1py
 from .ops.special.error import erf, erfc, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .ops.special.gamma import beta, betaln, digamma, gamma, gammaln, multigammaln, polygamma, psi, zeta
 from .ops.special.incomplete import betainc, betaincc, gammainc, gammaincc
+from .ops.special.macdonald import k0, k0e, k1, k1e
+from .ops.special.orthogonal import (
+    chebyshev_polynomial_t,
+    chebyshev_polynomial_u,
+    chebyshev_polynomial_v,
+    chebyshev_polynomial_w,
+    hermite_polynomial_h,
+    hermite_polynomial_he,
+    laguerre_polynomial_l,
+    legendre_polynomial_p,
+    shifted_chebyshev_polynomial_t,
+    shifted_chebyshev_polynomial_u,
+    shifted_chebyshev_polynomial_v,
+    shifted_chebyshev_polynomial_w,
+)
 from .ops.special.polynomials import polynomial as _polynomial
 
 __all__ = [
-    "beta", "betainc", "betaincc", "betaln", "boxcox", "boxcox1p", "cosm1", "digamma", "entr", "erf", "erfc",
-    "erfcinv", "erfcx", "erfinv", "exp10", "exp2", "expit", "expm1", "exprel", "fdtr", "fdtrc", "gamma", "gammainc",
-    "gammaincc", "gammaln", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox", "kl_div", "log1p", "log_expit",
-    "log_ndtr", "log_softmax", "logaddexp", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri",
-    "polygamma", "pseudo_huber", "psi", "rel_entr", "sinc", "softmax", "softplus", "xlog1py", "xlogy", "zeta",
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "beta", "betainc", "betaincc", "betaln", "boxcox",
+    "boxcox1p", "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
+    "cosm1", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp10", "exp2", "expit", "expm1",
+    "exprel", "fdtr", "fdtrc", "gamma", "gammainc", "gammaincc", "gammaln", "hermite_polynomial_h",
+    "hermite_polynomial_he", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox", "j0", "j1", "k0", "k0e", "k1", "k1e",
+    "kl_div", "laguerre_polynomial_l", "legendre_polynomial_p", "log1p", "log_expit", "log_ndtr", "log_softmax",
+    "logaddexp", "logit", "logsumexp", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0",
+    "modified_bessel_k1", "multigammaln", "ndtr", "ndtri", "polygamma", "pseudo_huber", "psi", "rel_entr", "round",
+    "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sinc",
+    "softmax", "softplus", "spherical_bessel_j0", "xlog1py", "xlogy", "y0", "y1", "zeta",
 ]  # fmt: skip
+
+j0, j1, y0, y1 = bessel_j0, bessel_j1, bessel_y0, bessel_y1
+modified_bessel_i0, modified_bessel_i1, modified_bessel_k0, modified_bessel_k1 = i0, i1, k0, k1
+scaled_modified_bessel_k0, scaled_modified_bessel_k1 = k0e, k1e
 
 
 # -- sums of exponentials ------------------------------------------------------------------------

@@ -86,6 +86,10 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
         ["riemann_zeta", "hurwitz_zeta", "riemann_slope", "zeta_slope"], (Domain(low=1.1, high=5.0), POSITIVE)
     ),
     "erfcinv": (Domain(low=0.1, high=1.9),),
+    **dict.fromkeys(["bessel_j0", "bessel_j1", "bessel_j_quotient"], (Domain(low=-9.0, high=9.0),)),
+    **dict.fromkeys(["bessel_y0", "bessel_y1"], (Domain(low=0.2, high=9.0),)),
+    **dict.fromkeys(["k0", "k0e", "k1", "k1e"], (POSITIVE,)),
+    **dict.fromkeys(["airy_ai", "airy_slope"], (Domain(low=-6.0, high=4.0),)),
     **dict.fromkeys(["gamma_density", "gamma_slope", "lower_gamma", "upper_gamma"], (POSITIVE,)),
     **dict.fromkeys(
         ["beta_density", "beta_slope", "lower_beta", "upper_beta"], (POSITIVE, POSITIVE, Domain(low=0.1, high=0.9))
@@ -121,7 +125,7 @@ KEYWORDS: dict[str, list[dict[str, Any]]] = {
     "psi_derivative": [{}, {"order": 2}, {"order": 5}],
     **{name: [{}, {"order": 2}] for name in ("gamma_slope", "riemann_slope", "zeta_slope")},
     "beta_slope": [{}, {"orders": (0, 1)}, {"orders": (1, 1)}],
-    "bessel_quotient": [{}, {"order": 2}],
+    **{name: [{}, {"order": 2}] for name in ("bessel_quotient", "bessel_j_quotient")},
 }
 
 #: Primitives that take complex numbers.
@@ -340,6 +344,17 @@ def _bessel_quotient(x: Any, *, order: int = 1) -> Any:
     return np.where(tiny, 0.5**order / scipy.special.factorial(order), y)
 
 
+def _at_infinity(values: tuple[float, float], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with its limits, where SciPy's has NaN."""
+    return _where(np.isposinf, values[1], _where(np.isneginf, values[0], function))
+
+
+def _bessel_j_quotient(x: Any, *, order: int = 1) -> Any:
+    tiny = np.abs(x) < 1e-30
+    y = scipy.special.jv(order, np.where(tiny, 1, x)) / np.where(tiny, 1, x) ** order
+    return np.where(tiny, 0.5**order / scipy.special.factorial(order), np.where(np.isinf(x), 0, y))
+
+
 def _gamma_density(a: Any, x: Any) -> Any:
     y = scipy.special.xlogy(a - 1, x) - x - scipy.special.gammaln(a)
     y = np.where((x == np.inf) & (a < np.inf), 0, np.exp(y))
@@ -368,6 +383,14 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "i1": _where(np.isposinf, np.inf, _where(np.isneginf, -np.inf, scipy.special.i1)),
     "riemann_zeta": scipy.special.zeta,
     "bessel_quotient": _bessel_quotient,
+    "bessel_j0": _at_infinity((0, 0), scipy.special.j0),
+    "bessel_j1": _at_infinity((0, 0), scipy.special.j1),
+    "bessel_j_quotient": _bessel_j_quotient,
+    "bessel_y0": _at_infinity((np.nan, 0), scipy.special.y0),
+    "bessel_y1": _at_infinity((np.nan, 0), scipy.special.y1),
+    "spherical_bessel_j0": lambda x: scipy.special.spherical_jn(0, x),
+    "airy_ai": _at_infinity((0, 0), lambda x: scipy.special.airy(x)[0]),
+    "airy_slope": _at_infinity((np.nan, 0), lambda x: scipy.special.airy(x)[1]),
     "lower_gamma": scipy.special.gammainc,
     "upper_gamma": scipy.special.gammaincc,
     "gamma_density": _gamma_density,

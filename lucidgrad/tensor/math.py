@@ -257,6 +257,18 @@ class Mathematics:
         """The derivative of order ``n`` of `digamma`."""
         return xp.polygamma(n, self)
 
+    def mvlgamma(self, p: int) -> Any:
+        """The logarithm of the gamma function of ``p`` dimensions."""
+        return xp.mvlgamma(self, p)
+
+    def igamma(self, other: Any) -> Any:
+        """The regularised lower incomplete gamma function, of which this is the parameter."""
+        return xp.igamma(self, other)
+
+    def igammac(self, other: Any) -> Any:
+        """The regularised upper incomplete gamma function, of which this is the parameter."""
+        return xp.igammac(self, other)
+
     def i0(self) -> Any:
         """The modified Bessel function of order zero."""
         return xp.i0(self)

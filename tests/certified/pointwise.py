@@ -100,6 +100,10 @@ def _bessel_quotient(x: Any, *, order: int = 1) -> Any:
     return mp.hyp0f1(order + 1, x * x / 4) / mp.mpf(2) ** order / mp.factorial(order)
 
 
+def _bessel_j_quotient(x: Any, *, order: int = 1) -> Any:
+    return mp.hyp0f1(order + 1, -x * x / 4) / mp.mpf(2) ** order / mp.factorial(order)
+
+
 def _lower_beta(a: Any, b: Any, x: Any) -> Any:
     within(a > 0 and b > 0 and 0 < x < 1)
     return mp.betainc(a, b, 0, x, regularized=True)
@@ -164,6 +168,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atan2": mp.atan2,
     "atanh": mp.atanh,
     "bessel_quotient": _bessel_quotient,
+    "airy_ai": mp.airyai,
+    "airy_slope": lambda x: mp.airyai(x, derivative=1),
+    "bessel_j0": lambda x: mp.besselj(0, x),
+    "bessel_j1": lambda x: mp.besselj(1, x),
+    "bessel_j_quotient": _bessel_j_quotient,
+    "bessel_y0": _positive(lambda x: mp.bessely(0, x)),
+    "bessel_y1": _positive(lambda x: mp.bessely(1, x)),
     "beta": _positive(mp.beta),
     "beta_density": _beta_density,
     "betaln": _positive(lambda a, b: mp.log(mp.beta(a, b))),
@@ -203,6 +214,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "i1": lambda x: mp.besseli(1, x),
     "i1e": lambda x: mp.besseli(1, x) * mp.exp(-abs(x)),
     "imag": lambda x: mp.im(x),
+    "k0": _positive(lambda x: mp.besselk(0, x)),
+    "k0e": _positive(lambda x: mp.besselk(0, x) * mp.exp(x)),
+    "k1": _positive(lambda x: mp.besselk(1, x)),
+    "k1e": _positive(lambda x: mp.besselk(1, x) * mp.exp(x)),
     "kl_div": lambda x1, x2: _relative_entropy(x1, x2) - x1 + x2,
     "leaky_relu": lambda x, *, negative_slope=0.01: x if x > 0 else mp.mpf(negative_slope) * x,
     "log": mp.log,
@@ -246,6 +261,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sinc": lambda x: mp.sin(PI * x) / (PI * x) if x != 0 else mp.mpf(1),
     "sinh": mp.sinh,
     "softplus": _softplus,
+    "spherical_bessel_j0": lambda x: mp.sin(x) / x if x != 0 else mp.mpf(1),
     "sqrt": mp.sqrt,
     "square": lambda x: x * x,
     "subtract": lambda x1, x2: x1 - x2,

@@ -30,7 +30,7 @@ def installed():
 
 
 #: Families of long programs, which take minutes on libraries that compile or schedule every operation.
-LONG = {"attention", "bessel", "ctc", "error", "gamma", "incomplete", "polynomials", "pooling", "recurrence", "special"}
+LONG = {"airy", "attention", "bessel", "ctc", "cylinder", "error", "gamma", "incomplete", "macdonald", "polynomials", "pooling", "recurrence", "special"}
 SLOW = {"jax", "dask"}
 
 

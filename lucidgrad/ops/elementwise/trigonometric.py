@@ -126,20 +126,19 @@ def atan2(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.atan2(x1, x2)
 
 
-def _sinc_slope(xp: Any, g: Any, x: Any) -> Any:
-    # Near zero a series, so that no order of derivative cancels.
-    t = x * math.pi
+def damped_slope(xp: Any, t: Any) -> Any:
+    """The derivative of ``sin(t) / t``: near zero a series, so that no order of derivative cancels."""
     near = xp.abs(t) < 1
     s = xp.where(near, t * t, 0)
     series = polynomial(s, _SINC_SLOPE)
     far = xp.where(near, 1, t)
-    return g * xp.where(near, t * series, (xp.cos(far) - xp.sin(far) / far) / far) * math.pi
+    return xp.where(near, t * series, (xp.cos(far) - xp.sin(far) / far) / far)
 
 
 _SINC_SLOPE = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(12, 0, -1)]
 
 
-@primitive(ELEMENTWISE, vjp=_sinc_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * damped_slope(xp, x * math.pi) * math.pi, dtype="float")
 def sinc(xp: Any, x: Any, /) -> Any:
     """``sin(pi x) / (pi x)``, and one at zero.
 

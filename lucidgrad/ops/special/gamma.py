@@ -24,8 +24,8 @@ from .jets import bell, leibniz, psis
 from .polynomials import polynomial, ratio
 
 __all__ = [
-    "beta", "betaln", "digamma", "gamma", "gammaln", "hurwitz_zeta", "lgamma", "multigammaln", "polygamma", "psi",
-    "psi_derivative", "zeta",
+    "beta", "betaln", "digamma", "gamma", "gammaln", "hurwitz_zeta", "lgamma", "multigammaln", "mvlgamma", "polygamma",
+    "psi", "psi_derivative", "zeta",
 ]  # fmt: skip
 
 # In t = x - 1 on [0, 1]: gammaln(x) / (t * (t - 1)), gamma(x), psi(x) / (x - root).
@@ -293,6 +293,18 @@ def multigammaln(a: Any, d: int) -> Any:
     for k in range(1, d):
         total = total + gammaln(a - k / 2)
     return total
+
+
+def mvlgamma(input: Any, p: int) -> Any:
+    """`multigammaln` under PyTorch's name.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.mvlgamma(lg.tensor([2.0, 3.0]), p=2).tolist()
+    [0.4516, 1.5501]
+    """
+    return multigammaln(input, check_count("mvlgamma", "p", p, 1, 2**20))
 
 
 # -- Hurwitz's zeta function ---------------------------------------------------------------------

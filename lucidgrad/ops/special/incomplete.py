@@ -27,7 +27,7 @@ from .gamma import betaln_slope, gammaln_after_one, log_stirling, rise
 from .jets import bell, fraction, leibniz, psis
 from .polynomials import polynomial
 
-__all__ = ["betainc", "betaincc", "gammainc", "gammaincc"]
+__all__ = ["betainc", "betaincc", "gammainc", "gammaincc", "igamma", "igammac"]
 
 
 @functools.cache
@@ -233,6 +233,9 @@ def gammaincc(a: Any, x: Any) -> Any:
     [-0.3679, -0.1353]
     """
     return upper_gamma(a, x)
+
+
+igamma, igammac = gammainc, gammaincc
 
 
 # -- their derivatives with respect to the parameter -----------------------------------------------
