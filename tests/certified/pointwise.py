@@ -104,6 +104,20 @@ def _bessel_j_quotient(x: Any, *, order: int = 1) -> Any:
     return mp.hyp0f1(order + 1, -x * x / 4) / mp.mpf(2) ** order / mp.factorial(order)
 
 
+def besselk(n: int, x: Any) -> Any:
+    """The modified Bessel function of the second kind of order 0 or 1, by its series: mpmath takes a limit, slowly."""
+    within(x > 0)
+    with mp.extradps(int(x) + 10):  # of terms as large as exp(x) there remains exp(-x)
+        q, start = x * x / 4, mp.log(x / 2) + mp.euler
+        term, harmonic, total, k = mp.mpf(1), mp.mpf(0), mp.mpf(0), 0
+        while abs(term) > mp.eps * abs(total) or k < 2:
+            weight = harmonic - start if n == 0 else start - harmonic - mp.mpf(1) / (2 * k + 2)
+            total += term * weight
+            k += 1
+            term, harmonic = term * q / (k * (k + n)), harmonic + mp.mpf(1) / k
+        return total if n == 0 else 1 / x + x / 2 * total
+
+
 def _lower_beta(a: Any, b: Any, x: Any) -> Any:
     within(a > 0 and b > 0 and 0 < x < 1)
     return mp.betainc(a, b, 0, x, regularized=True)
@@ -214,10 +228,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "i1": lambda x: mp.besseli(1, x),
     "i1e": lambda x: mp.besseli(1, x) * mp.exp(-abs(x)),
     "imag": lambda x: mp.im(x),
-    "k0": _positive(lambda x: mp.besselk(0, x)),
-    "k0e": _positive(lambda x: mp.besselk(0, x) * mp.exp(x)),
-    "k1": _positive(lambda x: mp.besselk(1, x)),
-    "k1e": _positive(lambda x: mp.besselk(1, x) * mp.exp(x)),
+    "k0": lambda x: besselk(0, x),
+    "k0e": lambda x: besselk(0, x) * mp.exp(x),
+    "k1": lambda x: besselk(1, x),
+    "k1e": lambda x: besselk(1, x) * mp.exp(x),
     "kl_div": lambda x1, x2: _relative_entropy(x1, x2) - x1 + x2,
     "leaky_relu": lambda x, *, negative_slope=0.01: x if x > 0 else mp.mpf(negative_slope) * x,
     "log": mp.log,

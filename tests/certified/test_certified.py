@@ -84,6 +84,9 @@ DELICATE = {
     "erfcx": [(1.8,), (3.0,), (9.9,), (200.0,)],
     "i0e": [(1.1,), (7.9,), (8.1,), (-40.0,)],
     "i1e": [(0.9,), (1.66,), (-7.9,), (100.0,)],
+    "k0e": [(0.9,), (1.1,), (100.0,)],
+    "k1e": [(0.4,), (3.0,), (100.0,)],
+    "bessel_j1": [(1e-8,), (0.86,), (3.0,)],
     "erfcinv": [(1e-300,), (1e-5,), (1.99,)],
     "ndtri": [(1e-300,), (1e-5,), (0.99,)],
     "logaddexp2": [(-100.0, 3.0), (3.0, -100.0)],
@@ -115,6 +118,24 @@ JOINTS = {
     "i0e at 1": (lambda x: registry["i0e"].op(x), 1.0, None),
     "i0e at 8": (lambda x: registry["i0e"].op(x), 8.0, None),
     "i1e at 8": (lambda x: registry["i1e"].op(x), -8.0, None),
+    **{
+        f"{name} at {at}": (lambda x, name=name: registry[name].op(x), at, None)
+        for name, places in {
+            "bessel_j0": (5.0,),
+            "bessel_j1": (2.0, -5.0),
+            "bessel_j_quotient": (2.0, 5.0),
+            "bessel_y0": (3.0, 5.0),
+            "bessel_y1": (3.0, 5.0),
+            "k0": (1.0,),
+            "k0e": (0.5, 1.0),
+            "k1": (1.0,),
+            "k1e": (0.5, 1.0),
+            "airy_ai": (-3.5, -1.0, 1.0),
+            "airy_slope": (-3.5, -1.0, 1.0),
+            "spherical_bessel_j0": (1.0,),
+        }.items()
+        for at in places
+    },
 }
 
 

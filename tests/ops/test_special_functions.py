@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
+from certified.pointwise import besselk
 
 import lucidgrad as lg
 import lucidgrad.special as special
@@ -57,6 +58,16 @@ ACCURACY = {
     "i0e": (lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)), [[(-9, 9)], [(9, 800)]], 6),
     "i1e": (lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)), [[(-9, 9)], [(9, 800)]], 6),
     "exprel": (lambda x: mpmath.expm1(x) / x, [[(-1, 1)], [(-30, 80)]], 6),
+    "bessel_j0": (lambda x: mpmath.besselj(0, x), [[(-2.2, 2.2)], [(2.6, 5)], [(5.9, 8.2)]], 6),
+    "bessel_j1": (lambda x: mpmath.besselj(1, x), [[(-3.5, 3.5)], [(4, 6.5)]], 6),
+    "bessel_y0": (lambda x: mpmath.bessely(0, x), [[(1e-9, 0.8)], [(1, 3.7)], [(4.2, 6.7)]], 6),
+    "bessel_y1": (lambda x: mpmath.bessely(1, x), [[(1e-9, 2)], [(2.4, 5)], [(6, 8.2)]], 6),
+    "k0": (lambda x: besselk(0, x), [[(1e-9, 1)], [(1, 3)], [(3, 80)]], 6),
+    "k1": (lambda x: besselk(1, x), [[(1e-9, 1)], [(1, 3)], [(3, 80)]], 6),
+    "k0e": (lambda x: besselk(0, x) * mpmath.exp(x), [[(1e-9, 1)], [(1, 3)], [(3, 80)]], 6),
+    "k1e": (lambda x: besselk(1, x) * mpmath.exp(x), [[(1e-9, 1)], [(1, 3)], [(3, 80)]], 6),
+    "airy_ai": (mpmath.airyai, [[(-3.4, -2.6)], [(-2.1, 1)], [(1, 5)]], 8),
+    "spherical_bessel_j0": (lambda x: mpmath.sin(x) / x, [[(-1, 1)], [(1, 3)], [(4, 6)]], 4),
     "zeta": (mpmath.zeta, [[(1.01, 9), (0.05, 1)], [(1.01, 9), (1, 50)], [(1.5, 8), (-4, -0.1)]], 8),
     "beta": (mpmath.beta, [[(0.01, 8), (0.01, 8)], [(0.1, 9), (9, 25)]], 12),
     "betaln": (
@@ -153,6 +164,16 @@ EDGES = {
     "i0e": ([0.0, INF, -INF, NAN], [1.0, 0.0, 0.0, NAN]),
     "i1e": ([0.0, INF, -INF, NAN], [0.0, 0.0, 0.0, NAN]),
     "exprel": ([0.0, INF, -INF, NAN, 1e4, -1e4], [1.0, INF, 0.0, NAN, INF, 1e-4]),
+    "bessel_j0": ([0.0, INF, -INF, NAN], [1.0, 0.0, 0.0, NAN]),
+    "bessel_j1": ([0.0, -0.0, INF, -INF, NAN, 1e-30], [0.0, -0.0, 0.0, 0.0, NAN, 5e-31]),
+    "bessel_y0": ([0.0, -0.0, -1.0, INF, -INF, NAN, 1e-30], [-INF, -INF, NAN, 0.0, NAN, NAN, -44.04994022787]),
+    "bessel_y1": ([0.0, -1.0, INF, NAN, 1e-30], [-INF, NAN, 0.0, NAN, -6.366197723675813e29]),
+    "k0": ([0.0, -0.0, -1.0, INF, NAN, 1e4, 1e-30], [INF, INF, NAN, 0.0, NAN, 0.0, 69.19348430548]),
+    "k1": ([0.0, -1.0, INF, NAN, 1e4, 1e-30], [INF, NAN, 0.0, NAN, 0.0, 1e30]),
+    "k0e": ([0.0, -1.0, INF, NAN, 1e30], [INF, NAN, 0.0, NAN, 1.2533141373155e-15]),
+    "k1e": ([0.0, -1.0, INF, NAN, 1e30], [INF, NAN, 0.0, NAN, 1.2533141373155e-15]),
+    "airy_ai": ([0.0, INF, -INF, NAN, 1e4, 1e30, -1e30], [0.3550280538878, 0.0, 0.0, NAN, 0.0, 0.0, 0.0]),
+    "spherical_bessel_j0": ([0.0, INF, -INF, NAN], [1.0, 0.0, 0.0, NAN]),
 }
 
 
@@ -197,6 +218,16 @@ def orders(function, at, count):
         ("i0", 0.0, lambda x: mpmath.besseli(0, x)),
         ("i1", 0.0, lambda x: mpmath.besseli(1, x)),
         ("i1", 9.0, lambda x: mpmath.besseli(1, x)),
+        ("bessel_j0", 0.0, lambda x: mpmath.besselj(0, x)),
+        ("bessel_j1", 0.0, lambda x: mpmath.besselj(1, x)),
+        ("bessel_j1", 6.5, lambda x: mpmath.besselj(1, x)),
+        ("bessel_y1", 2.5, [0.1459181379667858, 0.43970310442851757, -0.2984524776635071, -0.19829464160573768]),
+        ("k0", 0.3, lambda x: besselk(0, x)),
+        ("k1e", 0.7, lambda x: besselk(1, x) * mpmath.exp(x)),
+        ("k0e", 30.0, lambda x: besselk(0, x) * mpmath.exp(x)),
+        ("airy_ai", -5.5, mpmath.airyai),
+        ("airy_ai", 2.5, mpmath.airyai),
+        ("spherical_bessel_j0", 0.0, lambda x: mpmath.hyp0f1(1.5, -x * x / 4)),
         ("gammaln", 2.5, mpmath.loggamma),
         ("gammaln", -2.5, lambda x: mpmath.loggamma(x).real),
         ("gamma", 3.5, mpmath.gamma),
@@ -209,8 +240,10 @@ def orders(function, at, count):
     ],
 )
 def test_derivatives_of_three_orders(name, at, reference):
-    with mpmath.workdps(60):
-        exact = [float(mpmath.re(mpmath.diff(reference, at, k))) for k in range(4)]
+    with mpmath.workdps(60):  # or recorded values, where mpmath is slow
+        exact = (
+            [float(mpmath.re(mpmath.diff(reference, at, k))) for k in range(4)] if callable(reference) else reference
+        )
     np.testing.assert_allclose(orders(getattr(special, name), at, 3), exact, rtol=1e-10, atol=1e-13)
 
 
@@ -284,9 +317,83 @@ def test_riemanns_zeta_function():
     np.testing.assert_allclose(special.zeta(tensor(x)).array, scipy.special.zeta(x), rtol=1e-12, atol=1e-15)
 
 
-def test_all_names_are_scipys():
-    assert [name for name in special.__all__ if not hasattr(scipy.special, name)] == ["logaddexp"]
-    assert [name for name in special.__all__ if not hasattr(special, name)] == []
+#: PyTorch's names, to be there without it.
+TORCH = """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
+    chebyshev_polynomial_v chebyshev_polynomial_w digamma entr erf erfc erfcx erfinv exp2 expit expm1 gammainc gammaincc
+    gammaln hermite_polynomial_h hermite_polynomial_he i0 i0e i1 i1e laguerre_polynomial_l legendre_polynomial_p log1p
+    log_ndtr log_softmax logit logsumexp modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
+    multigammaln ndtr ndtri polygamma psi round scaled_modified_bessel_k0 scaled_modified_bessel_k1
+    shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+    shifted_chebyshev_polynomial_w sinc softmax spherical_bessel_j0 xlog1py xlogy zeta""".split()
+
+
+def test_all_names_are_scipys_or_pytorchs():
+    assert [n for n in special.__all__ if not hasattr(scipy.special, n) and n not in TORCH] == ["logaddexp"]
+    assert [name for name in [*special.__all__, *TORCH] if not hasattr(special, name)] == []
+
+
+def test_pytorchs_names():
+    torch = pytest.importorskip("torch")
+    assert set(torch.special.__all__) <= set(TORCH)
+    x = np.random.default_rng(0).uniform(0.1, 0.9, 50)
+    for name in TORCH:
+        ours, theirs = getattr(special, name), getattr(torch.special, name)
+        if "polynomial" in name:
+            n = np.arange(50) % 14 - 1
+            values = ours(tensor(x * 3 - 1), lg.asarray(n)), theirs(torch.tensor(x * 3 - 1), torch.tensor(n))
+        elif name in ("log_softmax", "softmax", "logsumexp"):
+            values = ours(tensor(x), axis=0), theirs(torch.tensor(x), 0)
+        elif name in ("polygamma", "multigammaln"):
+            values = (ours(tensor(x + 1), 2), theirs(torch.tensor(x + 1), 2)) if name[0] == "m" else (
+                ours(2, tensor(x)), theirs(2, torch.tensor(x)))  # fmt: skip
+        elif name in ("gammainc", "gammaincc", "xlog1py", "xlogy", "zeta"):
+            values = ours(tensor(x + 1), tensor(x)), theirs(torch.tensor(x + 1), torch.tensor(x))
+        else:
+            values = ours(tensor(x)), theirs(torch.tensor(x))
+        np.testing.assert_allclose(*(v.numpy() for v in values), rtol=2e-12, atol=1e-13, err_msg=name)
+
+
+POLYNOMIALS = {
+    "chebyshev_polynomial_t": scipy.special.eval_chebyt, "chebyshev_polynomial_u": scipy.special.eval_chebyu,
+    "chebyshev_polynomial_v": lambda n, x: np.cos((n + 0.5) * np.arccos(x)) / np.cos(np.arccos(x) / 2),
+    "chebyshev_polynomial_w": lambda n, x: np.sin((n + 0.5) * np.arccos(x)) / np.sin(np.arccos(x) / 2),
+    "shifted_chebyshev_polynomial_t": scipy.special.eval_sh_chebyt,
+    "shifted_chebyshev_polynomial_u": scipy.special.eval_sh_chebyu,
+    "hermite_polynomial_h": scipy.special.eval_hermite, "hermite_polynomial_he": scipy.special.eval_hermitenorm,
+    "laguerre_polynomial_l": scipy.special.eval_laguerre, "legendre_polynomial_p": scipy.special.eval_legendre,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_orthogonal_polynomials(name):
+    function, reference = getattr(special, name), POLYNOMIALS[name]
+    x = np.linspace(-0.95, 0.95, 15)
+    n = np.arange(15) - 2
+    many = np.where(n < 0, 0, reference(np.maximum(n, 0), x))
+    np.testing.assert_allclose(function(tensor(x), lg.asarray(n)).array, many, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(function(tensor(x), tensor(np.where(n < 0, n, n + 0.7))).array, many, atol=1e-9)
+    for k in (-1, 0, 1, 7, 7.9):
+        one = reference(int(k), x) if k >= 0 else 0 * x
+        np.testing.assert_allclose(function(tensor(x), k).array, one, rtol=1e-12, atol=1e-12)
+    assert function(0.5, lg.asarray(n)).shape == (15,)
+    assert function(tensor(x[:3, None], np.float32), lg.asarray([1, 2])).dtype == lg.float32
+    assert function(lg.asarray([1, 2]), 0).tolist() == [1.0, 1.0]
+    assert function(lg.zeros(0), lg.zeros(0, dtype=lg.int64)).shape == (0,)
+    lg.autograd.gradcheck(lambda x: function(x, lg.asarray(n)), [leaf(x)])
+    lg.autograd.gradgradcheck(lambda x: function(x, 4), [leaf(x)])
+    with pytest.raises(RuntimeError, match="expected at most 65536"):
+        function(tensor(x), 10**9)
+
+
+def test_pytorchs_names_at_the_root():
+    a, x = tensor([1.5, 2.5]), tensor([0.5, 3.0])
+    for found, expected in [
+        (lg.igamma(a, x), scipy.special.gammainc(a.array, x.array)), (a.igamma(x), lg.igamma(a, x).array),
+        (lg.igammac(a, x), scipy.special.gammaincc(a.array, x.array)), (a.igammac(x), lg.igammac(a, x).array),
+        (lg.mvlgamma(a, p=3), scipy.special.multigammaln(a.array, 3)), (a.mvlgamma(3), lg.mvlgamma(a, 3).array),
+        (lg.logit(tensor([0.0, 0.5]), eps=0.25), [-math.log(3), 0.0]),
+    ]:  # fmt: skip
+        np.testing.assert_allclose(found.array, expected, rtol=1e-14)
 
 
 # -- kernels ---------------------------------------------------------------------------------------

@@ -252,13 +252,22 @@ F.scaled_dot_product_attention(heads, heads, heads, attn_mask=heads[0, 0, :, :1]
 F.multi_head_attention_forward(q4, q4, q4, 4, 2, in4, bias12, None, None, False, 0.0, square4, c)
 special.fdtr(x, x, x) | special.fdtrc(x, x, x)
 special.betainc(x, x, x) | special.betaincc(x, x, x) | special.multigammaln(x + 2, 1)
-special.multigammaln(x + 2, 2) | special.polygamma(1, x)
+special.multigammaln(x + 2, 2) | special.polygamma(1, x) | lg.mvlgamma(x + 2, 1) | x.mvlgamma(1)
+special.chebyshev_polynomial_t(x, 1) | special.chebyshev_polynomial_u(x, 1) | special.chebyshev_polynomial_v(x, 1)
+special.chebyshev_polynomial_w(x, 1) | special.shifted_chebyshev_polynomial_t(x, 1)
+special.shifted_chebyshev_polynomial_u(x, 1) | special.shifted_chebyshev_polynomial_v(x, 1)
+special.shifted_chebyshev_polynomial_w(x, 1) | special.hermite_polynomial_h(x, 1)
+special.hermite_polynomial_he(x, 1) | special.laguerre_polynomial_l(x, 1) | special.legendre_polynomial_p(x, 1)
+special.chebyshev_polynomial_u(x, 0) | special.laguerre_polynomial_l(x, 3) | special.legendre_polynomial_p(x, 1)
+lg.igamma(x, x) | lg.igammac(x, x) | x.igamma(x) | x.igammac(x)
 special.softmax(x, axis=1) | special.log_softmax(x, axis=1) | special.logsumexp(row, axis=0)
 F.gru_cell(x, x, gates3, gates3) | F.lstm_cell(x, (x, w), gates, gates) | F.rnn_tanh_cell(x, x, square4, square4)
 F.rnn_relu_cell(x, x, square4, square4)
 """
 
 _SPECIAL_UNARY = """
+airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0 k0 k0e k1 k1e round j0 j1 y0 y1 modified_bessel_i0
+modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1
 cosm1 digamma entr erf erfc erfcinv erfcx erfinv exp10 exp2 expit expm1 exprel gamma gammaln i0 i0e i1 i1e log1p
 log_expit log_ndtr logit ndtr ndtri psi sinc softplus logsumexp
 """.split()

@@ -8,7 +8,7 @@ from typing import Any
 
 from lucidgrad.core.dispatch import SCALARS
 from lucidgrad.ops.elementwise.choice import where
-from lucidgrad.ops.elementwise.copies import ones_like, zeros_like
+from lucidgrad.ops.elementwise.copies import clone, ones_like, zeros_like
 from lucidgrad.ops.numbers import inexact
 from lucidgrad.ops.precision import rounded_once
 from lucidgrad.ops.reduction import max as _max
@@ -57,7 +57,7 @@ def chebyshev_polynomial_t(x: Any, n: Any) -> Any:
     >>> x.grad.tolist()
     [0.0, 9.0]
     """
-    return _terms(x, n, lambda x: x, _doubled)
+    return _terms(x, n, clone, _doubled)
 
 
 def chebyshev_polynomial_u(x: Any, n: Any) -> Any:
@@ -183,7 +183,7 @@ def hermite_polynomial_he(x: Any, n: Any) -> Any:
     >>> x.grad.tolist()
     [-2.25, 0.0]
     """
-    return _terms(x, n, lambda x: x, lambda k, x, now, before: x * now - before * k)
+    return _terms(x, n, clone, lambda k, x, now, before: x * now - before * k)
 
 
 def laguerre_polynomial_l(x: Any, n: Any) -> Any:
@@ -211,4 +211,4 @@ def legendre_polynomial_p(x: Any, n: Any) -> Any:
     >>> x.grad.tolist()
     [0.375, 6.0]
     """
-    return _terms(x, n, lambda x: x, lambda k, x, now, before: (x * now * (2 * k + 1) - before * k) / (k + 1))
+    return _terms(x, n, clone, lambda k, x, now, before: (x * now * (2 * k + 1) - before * k) / (k + 1))
