@@ -30,6 +30,11 @@ class Member(NamedTuple):
     method: int
     checksum: int
 
+    @property
+    def compressed(self) -> bool:
+        """Whether it becomes larger when it is read."""
+        return self.method != _STORED
+
 
 def is_archive(first: bytes) -> bool:
     """Whether a file begins as an archive does."""
@@ -69,7 +74,7 @@ class Archive:
         if start + member.held > member.stop:
             raise FileFormatError(f"the bytes of {name!r} reach into what follows")
         self._file.seek(self._start + start)
-        whole = read_into(self._file, memory) if member.method == _STORED else self._inflate(member.held, memory)
+        whole = read_into(self._file, memory) if not member.compressed else self._inflate(member.held, memory)
         if not whole:
             raise FileFormatError(f"the bytes of {name!r} end too early")
         if member.checksum and zlib.crc32(memory) != member.checksum:  # zero: written without

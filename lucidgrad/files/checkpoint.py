@@ -72,6 +72,11 @@ class Checkpoint:
         pickles = [name for name in archive.members if name.split("/")[-1] == "data.pkl"]
         if len(pickles) != 1:
             raise FileFormatError("the archive is neither a checkpoint of PyTorch nor NumPy's: it has no data.pkl")
+        packed = next((name for name, member in archive.members.items() if member.compressed), None)
+        if packed is not None:
+            raise FileFormatError(
+                f"{packed!r} is compressed, which PyTorch's never are; pack the checkpoint anew without"
+            )
         self._root = pickles[0].removesuffix("data.pkl")
         if self._root + "constants.pkl" in archive.members:
             raise FileFormatError("this is a TorchScript program, which is code; save its state_dict() instead")

@@ -120,8 +120,8 @@ CASES = {
 
 # SciPy calls the functions of lucidgrad.special wherever it meets one of its own on tensors.
 _ONE = (
-    "cosm1 digamma entr erf erfc erfinv exp10 exp2 expit exprel gamma gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr "
-    "logit ndtr ndtri psi sinc"
+    "cosm1 digamma entr erf erfc erfinv exp10 exp2 expit exprel gamma gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e "
+    "log_ndtr logit ndtr ndtri psi sinc"
 ).split()
 _TWO = "betaln boxcox boxcox1p kl_div xlog1py huber pseudo_huber".split()
 
