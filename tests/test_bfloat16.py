@@ -1,6 +1,9 @@
 """bfloat16 on the CPU: values are those of float32, rounded once per operation."""
 
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -35,6 +38,19 @@ def test_what_is_known_of_it():
     assert lg.result_type(bf16, lg.float64) == lg.float64
     assert lg.can_cast(bf16, lg.float32) and not lg.can_cast(lg.float32, bf16)
     assert low().is_floating_point() and low().itemsize == 2
+
+
+def test_what_was_computed_before_it_is_loaded_goes_on():
+    """Forward mode keeps the tables of kernels that it found."""
+    code = """import lucidgrad as lg
+    x = lg.tensor([1.0, 2.0, 3.0], dtype=lg.float64)
+    run = [lambda f=f: lg.func.jvp(f, (x,), (x,))[1].tolist() for f in (lg.prod, lg.sum, lg.mean, lg.cumsum, lg.exp)]
+    before = [f() for f in run]
+    lg.bfloat16
+    assert [f() for f in run] == before""".replace("\n    ", "\n")
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True
+    )
 
 
 def test_printing():

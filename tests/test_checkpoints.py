@@ -189,6 +189,14 @@ def test_where_tensors_go():
         load(elsewhere)
 
 
+def test_a_dtype_that_a_device_lacks():
+    pytest.importorskip("ml_dtypes")
+    raw = archive(pickled(view(storage("0", 2, "BFloat16", "cuda:0"), (2,), (1,))), [bytes(4)])
+    with pytest.raises(lg.DeviceError, match="not computed with on CUDA; .*map_location='cpu'"):
+        load(raw)
+    assert load(raw, map_location="cpu").dtype == lg.bfloat16
+
+
 def test_what_pytorch_saves():
     torch = pytest.importorskip("torch")
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))

@@ -258,10 +258,18 @@ def _enable() -> None:
     for name, primitive in registry.items():
         if "dtype" in primitive.keywords:
             _replace(cpu, name, _with_brains(getattr(cpu.xp, name)))
-            primitive.kernels.pop(np.ndarray, None)
-            primitive.by_dtype.pop(np.ndarray, None)
+            _renew(primitive)
     _replace(cpu, "finfo", _known_limits(cpu.xp.finfo))
     _replace(cpu, "result_type", _promotion(cpu.xp.result_type))
+
+
+def _renew(primitive: Primitive) -> None:
+    """Find a primitive's functions again, in the same tables: others keep these, and the keys they used."""
+    by_dtype = primitive.by_dtype.get(np.ndarray, {})
+    used = [None] * (primitive.kernels.pop(np.ndarray, None) is not None) + list(by_dtype)
+    by_dtype.clear()
+    for dtype in used:
+        primitive.kernels_for(np.ndarray, dtype)
 
 
 def _replace(cpu: Any, name: str, function: Callable[..., Any]) -> None:

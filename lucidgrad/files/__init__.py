@@ -12,6 +12,7 @@ from typing import Any
 
 from lucidgrad.core import device as devices
 from lucidgrad.core.dispatch import box
+from lucidgrad.core.errors import DeviceError
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
@@ -195,7 +196,10 @@ def _placed(host: Any, target: Any, saved_on: str) -> Any:
         target = target(box(host), saved_on)
         target = target.device if isinstance(target, Tensor) else target
     where = str(devices.located(saved_on if target is None else target))
-    return devices.backend_named(where).from_numpy(host, where)
+    try:
+        return devices.backend_named(where).from_numpy(host, where)
+    except TypeError as error:  # a dtype that the device does not compute with, which is not the file's fault
+        raise DeviceError(str(error)) from error
 
 
 _guard(__name__, __all__)
