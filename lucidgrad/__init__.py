@@ -308,6 +308,7 @@ _LATER = {
     "cudasim": ".cudasim",
     "custom_vjp": ".autograd.function",
     "cuda": ".cuda",
+    "distributions": ".distributions",
     "fft": ".fft",
     "files": ".files",
     "func": ".func",
@@ -335,7 +336,23 @@ _LATER = {
 }
 
 if _TYPE_CHECKING:
-    from . import amp, cuda, cudasim, fft, files, func, linalg, nn, optim, profiler, special, typing, utils, viz
+    from . import (
+        amp,
+        cuda,
+        cudasim,
+        distributions,
+        fft,
+        files,
+        func,
+        linalg,
+        nn,
+        optim,
+        profiler,
+        special,
+        typing,
+        utils,
+        viz,
+    )
     from .amp import GradScaler, autocast
     from .autograd.function import custom_vjp
     from .files import load, save
