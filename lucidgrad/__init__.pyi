@@ -11,6 +11,7 @@ from lucidgrad import amp as amp
 from lucidgrad import autograd as autograd
 from lucidgrad import cuda as cuda
 from lucidgrad import cudasim as cudasim
+from lucidgrad import distributions as distributions
 from lucidgrad import fft as fft
 from lucidgrad import files as files
 from lucidgrad import func as func
@@ -144,6 +145,7 @@ __all__ = [
     "diff",
     "digamma",
     "digitize",
+    "distributions",
     "divide",
     "dot",
     "dstack",

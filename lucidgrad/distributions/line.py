@@ -254,11 +254,12 @@ class StudentT(_Located):
         return -0.5 * (self.df + 1) * lg.log1p(z * z / self.df) - self._log_constant()
 
     def _standard_cdf(self, z: Any) -> Any:
-        part = self.df / (self.df + z * z)
-        near = part > 0.5
-        inner = special.betaincc(0.5, self.df * 0.5, z * z / (self.df + z * z))
-        tail = 0.5 * lg.where(near, inner, special.betainc(self.df * 0.5, 0.5, part))
-        return lg.where(z < 0, tail, 1 - tail)
+        half, middle = self.df * 0.5, z == 0
+        square = lg.where(middle, 1.0, z * z)
+        part, rest = self.df / (self.df + square), square / (self.df + square)
+        tail = 0.5 * lg.where(part > 0.5, special.betaincc(0.5, half, rest), special.betainc(half, 0.5, part))
+        line = 0.5 + z * lg.exp(-self._log_constant())  # the square has no slope there
+        return lg.where(middle, line, lg.where(z < 0, tail, 1 - tail))
 
     def _standard_icdf(self, p: Any) -> Any:
         return Distribution._icdf(self, p)

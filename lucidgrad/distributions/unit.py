@@ -199,10 +199,14 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
         return self.logits * value - self._log_sum(self.logits)
 
     def _cdf(self, value: Any) -> Any:
-        inside = (value > 0) & (value < 1)
-        x = lg.where(inside, value, 0.5)
-        part = x * lg.exp(self._log_sum(self.logits * x) - self._log_sum(self.logits))
-        return lg.where(inside, part, lg.where(value <= 0, 0.0, 1.0))
+        t, x = self.logits, value.clamp(0, 1)
+        down = lg.where(t > 0, -t, t)
+        near = down > -1
+        far = lg.where(near, -1.0, down)
+        small = lg.where(near, down, 0.0)
+        series = x * special.exprel(small * x) / special.exprel(small)
+        falling = lg.where(near, series, lg.expm1(far * x) / lg.expm1(far))
+        return lg.exp(lg.where(t > 0, t * (x - 1), 0.0)) * falling
 
     def _icdf(self, value: Any) -> Any:
         t = self.logits
