@@ -363,7 +363,7 @@ class LKJCholesky(Distribution):
         c = self.concentration.unsqueeze(-1)
         row = lg.arange(self.dim, dtype=c.dtype, device=c.device)
         before = (row - 1).clamp(min=0)
-        part = Beta(before + 0.5, c + 0.5 * (self.dim - 2) - 0.5 * before, False)
+        part = Beta(0.5 * before + 0.5, c + 0.5 * (self.dim - 2) - 0.5 * before, False)
         y = part.sample(shape[: len(shape) - 2 - len(self._batch_shape)]).unsqueeze(-1)
         u = draws.normal(shape, c).tril(-1)
         length = (u * u).sum(-1).unsqueeze(-1)

@@ -215,6 +215,6 @@ def test_edges_of_probabilities():
     assert D.Bernoulli(lg.ones(3) / 2).enumerate_support(expand=False).shape == (2, 1)
     logits = f64([0.0, 1.0]).requires_grad_()
     straight = D.OneHotCategoricalStraightThrough(logits=logits)
-    (g,) = lg.autograd.grad(straight.rsample()[0], logits)
+    (g,) = lg.autograd.grad(straight.rsample()[0], logits, retain_graph=True)
     (expected,) = lg.autograd.grad(straight.probs[0], logits)
     np.testing.assert_allclose(g.tolist(), expected.tolist())
