@@ -2,6 +2,7 @@
 
 import copy
 import math
+import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -104,7 +105,7 @@ class Distribution:
     def __init__(
         self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
     ) -> None:
-        self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
+        self._batch_shape, self._event_shape = (tuple(map(operator.index, s)) for s in (batch_shape, event_shape))
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:

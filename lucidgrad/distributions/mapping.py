@@ -170,6 +170,14 @@ class _InverseTransform(Transform):
         return f"{self._inv!r}.inv"
 
 
+def _checked(name: str, given: Any, cache_size: int) -> list[Any]:
+    """Transforms, with a cache if there is to be one."""
+    parts = list(given) if isinstance(given, (list, tuple)) else [None]
+    if not all(isinstance(part, Transform) for part in parts):
+        raise TypeError(f"{name}: given parts of type {type(given).__name__}, expected a list of transforms")
+    return [part.with_cache(cache_size) for part in parts] if cache_size else parts
+
+
 # -- made of others --------------------------------------------------------------------------------
 class ComposeTransform(Transform):
     """Transforms one after the other.
@@ -182,7 +190,7 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: list[Any], cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
+        self.parts = _checked("ComposeTransform", parts, cache_size)
         self.bijective = all(part.bijective for part in self.parts)
         self.domain, self.codomain = self._ends(self.parts), self._ends([part.inv for part in reversed(self.parts)])
 
@@ -264,7 +272,7 @@ class IndependentTransform(Transform):
 
     def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.base_transform = base_transform.with_cache(cache_size) if cache_size else base_transform
+        (self.base_transform,) = _checked("IndependentTransform", [base_transform], cache_size)
         self.reinterpreted_batch_ndims, self.bijective = reinterpreted_batch_ndims, base_transform.bijective
         self.domain = constraints.independent(base_transform.domain, reinterpreted_batch_ndims)
         self.codomain = constraints.independent(base_transform.codomain, reinterpreted_batch_ndims)
@@ -337,7 +345,7 @@ class StackTransform(_Several):
 
     def __init__(self, tseq: Sequence[Any], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.transforms = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
+        self.transforms = _checked("StackTransform", tseq, cache_size)
         self.dim = dim
 
     @property
@@ -375,7 +383,7 @@ class CatTransform(_Several):
         self, tseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
     ) -> None:
         super().__init__(cache_size)
-        self.transforms = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
+        self.transforms = _checked("CatTransform", tseq, cache_size)
         self.dim, self.lengths = dim, [1] * len(self.transforms) if lengths is None else list(lengths)
 
     @property

@@ -314,9 +314,9 @@ class Wishart(_Scaled, ExponentialFamily):
         return self._event_shape[-1] * (0.5 * math.log(2)) + log_diagonal(self._factor)
 
     def _log_prob(self, value: Any) -> Any:
-        size, factor = self._event_shape[-1], solved(self._factor, lg.linalg.cholesky(value))
-        trace = (factor * factor).sum(-1).sum(-1)
-        bulk = (self.df - size - 1) * log_diagonal(lg.linalg.cholesky(value)) - 0.5 * trace
+        size, root = self._event_shape[-1], lg.linalg.cholesky(value)
+        ratio = solved(self._factor, root)
+        bulk = (self.df - size - 1) * log_diagonal(root) - 0.5 * (ratio * ratio).sum(-1).sum(-1)
         return bulk - self.df * self._log_scale() - special.multigammaln(self.df * 0.5, size)
 
     def _mean_log(self) -> Any:

@@ -9,7 +9,7 @@ import lucidgrad as lg
 from lucidgrad.special import log_expit, softplus
 
 from . import constraints
-from .distribution import summed, tiny
+from .distribution import Distribution, summed, tiny
 from .mapping import (
     CatTransform,
     ComposeTransform,
@@ -217,6 +217,10 @@ class CumulativeDistributionTransform(Transform):
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
+        if not isinstance(distribution, Distribution):
+            raise TypeError(
+                f"CumulativeDistributionTransform: given a {type(distribution).__name__}, expected a distribution"
+            )
         self.distribution = distribution
 
     @property

@@ -19,7 +19,7 @@ MODULES = """lucidgrad lucidgrad.linalg lucidgrad.fft lucidgrad.special lucidgra
     lucidgrad.nn.functional lucidgrad.nn.init lucidgrad.nn.utils lucidgrad.optim lucidgrad.optim.lr_scheduler
     lucidgrad.optim.swa_utils lucidgrad.autograd lucidgrad.autograd.functional lucidgrad.autograd.graph
     lucidgrad.autograd.forward_ad lucidgrad.func lucidgrad.utils.data lucidgrad.utils.checkpoint lucidgrad.utils
-    lucidgrad.files lucidgrad.amp lucidgrad.cuda""".split()
+    lucidgrad.files lucidgrad.amp lucidgrad.cuda lucidgrad.distributions""".split()
 
 
 # -- arguments -----------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def square(x: Any) -> Any:
 
 NAMES: dict[str, Any] = {
     "X": X, "I": I, "S": S, "B": B, "P": P, "R": R, "C": C, "sgd": sgd, "square": square, "lg": lg, "nn": lg.nn,
-    "np": np, "Twice": _Twice, "W": R(3), "O": sgd(), "BytesIO": io.BytesIO, "saved": saved, "checkpoint": checkpoint,
+    "D": lg.distributions, "np": np, "Twice": _Twice, "W": R(3), "O": sgd(), "BytesIO": io.BytesIO, "saved": saved, "checkpoint": checkpoint,
 }  # fmt: skip
 
 #: What is tried, in this order: arrays, then arrays with numbers, then what some families want.
@@ -193,6 +193,26 @@ WRITTEN: dict[str, list[str]] = {
     "cuda.set_stream": ["lg.cuda.current_stream()"],
     "Tensor.record_stream": ["X(2).cuda(),lg.cuda.current_stream()"],
     **{name: ["0"] for name in _ON_CUDA},
+    "distributions.AffineTransform": ["X(3),X(3)", "0.0,2.0"],
+    "distributions.CatTransform": ["[D.ExpTransform(),D.TanhTransform()],0,[2,1]"],
+    "distributions.ComposeTransform": ["[D.ExpTransform(),D.TanhTransform()]"],
+    "distributions.CumulativeDistributionTransform": ["D.Normal(0.0,1.0)"],
+    "distributions.Distribution": ["(2,),(3,)"],
+    "distributions.ExponentialFamily": ["(2,),(3,)"],
+    "distributions.Independent": ["D.Normal(X(3),X(3)),1"],
+    "distributions.IndependentTransform": ["D.ExpTransform(),1"],
+    "distributions.LowRankMultivariateNormal": ["X(3),X(3,2),X(3)"],
+    "distributions.MixtureSameFamily": ["D.Categorical(X(3)),D.Normal(X(3),X(3))"],
+    "distributions.Multinomial": ["3,X(3)"],
+    "distributions.MultivariateNormal": ["X(3),S(3)"],
+    "distributions.ReshapeTransform": ["(4,),(2,2)"],
+    "distributions.StackTransform": ["[D.ExpTransform(),D.TanhTransform()],0"],
+    "distributions.TransformedDistribution": ["D.Normal(X(3),X(3)),[D.ExpTransform()]"],
+    "distributions.Wishart": ["4.5,S(3)"],
+    "distributions.biject_to": ["D.constraints.positive"],
+    "distributions.kl_divergence": ["D.Normal(X(3),X(3)),D.Normal(0.0,1.0)"],
+    "distributions.register_kl": ["D.Normal,D.Normal"],
+    "distributions.transform_to": ["D.constraints.positive"],
     "utils.data.BatchSampler": ["range(4),2,False"],
     "utils.checkpoint.checkpoint_sequential": ["[nn.Linear(2,2),nn.Linear(2,2)],2,R(2)"],
     "utils.checkpoint.checkpoint": ["square,R(3)"],

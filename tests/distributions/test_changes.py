@@ -218,3 +218,64 @@ def test_edges_of_probabilities():
     (g,) = lg.autograd.grad(straight.rsample()[0], logits, retain_graph=True)
     (expected,) = lg.autograd.grad(straight.probs[0], logits)
     np.testing.assert_allclose(g.tolist(), expected.tolist())
+
+
+def test_what_is_made_of_other_distributions():
+    weights, loc, scale, x = f64([0.3, 0.7]), f64([-1.0, 2.0]), f64([0.5, 1.5]), f64([-2.0, 0.3, 4.0])
+    parts = D.Normal(loc, scale)
+    mixture = D.MixtureSameFamily(D.Categorical(weights), parts)
+    wide = x.unsqueeze(-1)
+    np.testing.assert_allclose(
+        mixture.log_prob(x).exp().numpy(), (weights * parts.log_prob(wide).exp()).sum(-1).numpy()
+    )
+    np.testing.assert_allclose(mixture.cdf(x).numpy(), (weights * parts.cdf(wide)).sum(-1).numpy())
+    np.testing.assert_allclose(mixture.mean.item(), 1.1)
+    np.testing.assert_allclose(mixture.variance.item(), 0.3 * 0.25 + 0.7 * 2.25 + 0.3 * 2.1**2 + 0.7 * 0.9**2)
+    assert bool(mixture.support.check(x).all()) and mixture.expand((4, 3)).sample((2,)).shape == (2, 4, 3)
+    vectors = D.MixtureSameFamily(
+        D.Categorical(weights.expand((5, 2))), D.MultivariateNormal(lg.zeros(5, 2, 3).double(), f64(COV))
+    )
+    assert vectors.sample((4,)).shape == (4, 5, 3) and vectors.mean.shape == (5, 3)
+    normal = D.MultivariateNormal(lg.zeros(3).double(), f64(COV))
+    points = vectors.sample()
+    np.testing.assert_allclose(vectors.log_prob(points).numpy(), normal.log_prob(points).numpy(), rtol=1e-12)
+
+    both = D.Independent(parts, 1)
+    np.testing.assert_allclose(both.log_prob(f64([1.0, 2.0])).item(), parts.log_prob(f64([1.0, 2.0])).sum().item())
+    assert both.entropy().item() == parts.entropy().sum().item() and both.has_rsample
+    assert both.expand((4,)).rsample((3,)).shape == (3, 4, 2) and both.support.event_dim == 1
+
+    logistic = D.TransformedDistribution(
+        D.Uniform(f64(0.0), f64(1.0)), [D.SigmoidTransform().inv, D.AffineTransform(f64(1.0), f64(-2.0))]
+    )
+    z = (x - 1) / 2
+    np.testing.assert_allclose(logistic.cdf(x).numpy(), lg.sigmoid(z).numpy(), rtol=1e-12)
+    density = lg.sigmoid(z) * lg.sigmoid(-z) / 2
+    np.testing.assert_allclose(logistic.log_prob(x).exp().numpy(), density.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(logistic.icdf(logistic.cdf(x)).numpy(), x.numpy(), rtol=1e-12)
+    flow = D.TransformedDistribution(both, D.AffineTransform(f64(0.0), f64([1.0, 2.0])))
+    assert (flow.batch_shape, flow.event_shape) == ((), (2,)) and flow.expand((3,)).sample().shape == (3, 2)
+    np.testing.assert_allclose(flow.log_prob(f64([1.0, 4.0])).item(), both.log_prob(f64([1.0, 2.0])).item() - np.log(2))
+
+
+class Half(D.Distribution):
+    """A distribution as users of PyTorch write one."""
+
+    has_rsample = True
+    support = C.unit_interval
+
+    def rsample(self, sample_shape=()):
+        return lg.rand(*self._extended_shape(sample_shape)) / 2
+
+    def log_prob(self, value):
+        self._validate_sample(value)
+        return lg.full_like(value, np.log(2))
+
+
+def test_a_class_of_the_users():
+    d = Half((3,))
+    assert d.sample((2,)).shape == (2, 3) and d.log_prob(d.sample()).shape == (3,)
+    with pytest.raises(ValueError, match="outside of the support"):
+        d.log_prob(lg.ones(3) * 2)
+    with pytest.raises(NotImplementedError, match="mean of Half"):
+        d.mean

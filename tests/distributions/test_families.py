@@ -191,6 +191,30 @@ def test_recorded_densities():
         np.testing.assert_allclose(d.log_prob(lg.tensor(value, dtype=lg.float64)).item(), expected, rtol=1e-13)
 
 
+MATRICES = "covariance_matrix precision_matrix scale_tril total_count dim".split()  # not every number in them is free
+
+
+@pytest.mark.parametrize("family", ALL)
+def test_derivatives_with_respect_to_parameters(family):
+    fixed = {name: f64(v) if not isinstance(v, int) else v for name, v in family.given.items() if name in MATRICES}
+    free = {name: f64(v).requires_grad_() for name, v in family.given.items() if name not in MATRICES}
+
+    def computed(*values):
+        d = getattr(D, family.name)(**dict(zip(free, values, strict=True)), **fixed, validate_args=False)
+        found = [d.log_prob(f64(family.values)[1:-1] if len(family.values) > 2 else f64(family.values)).sum()]
+        for what in ("mean", "variance", "entropy"):
+            try:
+                part = getattr(d, what)
+                part = (part() if callable(part) else part).sum()
+            except NotImplementedError:
+                continue
+            if bool(lg.isfinite(part)) and part.requires_grad:
+                found.append(part)
+        return tuple(found)
+
+    assert lg.autograd.gradcheck(computed, [*free.values()], eps=1e-6, atol=1e-5, rtol=1e-4)
+
+
 # -- beside PyTorch ----------------------------------------------------------------------------------
 #: Where PyTorch is less exact, or fails.
 THEIRS = {
