@@ -172,7 +172,7 @@ class _InverseTransform(Transform):
 
 def _checked(name: str, given: Any, cache_size: int) -> list[Any]:
     """Transforms, with a cache if there is to be one."""
-    parts = list(given) if isinstance(given, (list, tuple)) else [None]
+    parts: list[Any] = list(given) if isinstance(given, (list, tuple)) else [None]
     if not all(isinstance(part, Transform) for part in parts):
         raise TypeError(f"{name}: given parts of type {type(given).__name__}, expected a list of transforms")
     return [part.with_cache(cache_size) for part in parts] if cache_size else parts
