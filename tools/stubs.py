@@ -23,7 +23,7 @@ from .meanings import EXCEPTIONS, FLAGS, HANDED_ON, PARAMETERS, PREAMBLES, RESUL
 #: The modules whose functions get stubs, beside that of `Tensor`; what others say is enough.
 MODULES = (
     "lucidgrad",
-    *(f"lucidgrad.{name}" for name in ("autograd", "fft", "func", "linalg", "nn.functional", "special")),
+    *(f"lucidgrad.{name}" for name in ("autograd", "fft", "func", "linalg", "nn.functional", "signal", "special")),
 )
 
 #: Where the words come from that annotations are made of; classes of the package say so themselves.
