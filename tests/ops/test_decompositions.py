@@ -323,8 +323,8 @@ def test_errors_name_the_function():
         linalg.solve(lg.zeros((2, 2)), lg.ones(2))
     with pytest.raises(np.linalg.LinAlgError, match="^cholesky: .*positive definite"):
         linalg.cholesky(-lg.eye(2))
-    with pytest.raises(ValueError, match="qr: given mode='r'"):
-        linalg.qr(lg.eye(2), mode="r")
+    with pytest.raises(ValueError, match="qr: given mode='raw'"):
+        linalg.qr(lg.eye(2), mode="raw")
     with pytest.raises(ValueError, match="matrix_norm: given ord=3"):
         linalg.matrix_norm(lg.eye(2), ord=3)
     with pytest.raises(TypeError, match="svd: .*float16"):
