@@ -266,7 +266,7 @@ def _method(name: str, member: Any, members: dict[str, Any]) -> str:
         return f"def {name}(self, other: ArrayLike, /) -> Tensor: ...{note}\n"
     if loose:
         plain = members[name.removesuffix("_")]
-        text = written(f"Tensor.{name.removesuffix('_')}", plain, shadowed, "    ")
+        text = written(f"Tensor.{name.removesuffix('_')}", plain, shadowed, "     ")  # a letter more will follow
         return text.replace(f"def {name.removesuffix('_')}(", f"def {name}(")
     return written(full, member, shadowed, "    ")
 

@@ -1,6 +1,6 @@
 """PyTorch's older functions of matrices, which are names of its root; `linalg` has their successors."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.numbers import is_complex
@@ -8,6 +8,9 @@ from lucidgrad.ops.numbers import is_complex
 from . import factors
 from .factors import householder_product as orgqr
 from .matrices import adjoint, inv as inverse
+
+if TYPE_CHECKING:
+    from lucidgrad.tensor import Tensor
 
 __all__ = ["inverse", "logdet", "lu", "lu_solve", "orgqr", "pinverse", "qr", "svd"]
 
@@ -41,15 +44,15 @@ def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
     return ops.linalg.pinv(input, rcond)
 
 
-class SVDResult(NamedTuple):
+class USVResult(NamedTuple):
     """What `svd` gives: left vectors in columns, singular values, and right vectors in columns."""
 
-    U: Any
-    S: Any
-    V: Any
+    U: "Tensor"
+    S: "Tensor"
+    V: "Tensor"
 
 
-def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVDResult:
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> USVResult:
     """Singular value decomposition ``input = U diag(S) Vᴴ``; not some: U and V are square.
 
     The right vectors are columns of V, whereas `linalg.svd` has them as rows. Not ``compute_uv``: U and V are zeros.
@@ -65,9 +68,9 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVDResult:
     if not compute_uv:
         s = ops.linalg.svdvals(input)
         sides = [ops.zeros((*input.shape[:-2], n, n), dtype=input.dtype, device=input.device) for n in input.shape[-2:]]
-        return SVDResult(sides[0], s, sides[1])
+        return USVResult(sides[0], s, sides[1])
     u, s, vh = ops.linalg.svd(input, full_matrices=not some)
-    return SVDResult(u, s, adjoint(ops, vh))
+    return USVResult(u, s, adjoint(ops, vh))
 
 
 def qr(input: Any, some: bool = True) -> Any:

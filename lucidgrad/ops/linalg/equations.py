@@ -1,7 +1,7 @@
 """Systems of equations: by triangles, by Cholesky's factors, and of arrays with more axes than two."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.axes import axes_of, product
@@ -9,6 +9,9 @@ from lucidgrad.ops.precision import in_precision
 
 from .factors import identity, matched, need
 from .matrices import adjoint
+
+if TYPE_CHECKING:
+    from lucidgrad.tensor import Tensor
 
 
 def _need_fitting(name: str, A: Any, B: Any, left: bool = True) -> None:
@@ -46,8 +49,8 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
 class TriangularSolveResult(NamedTuple):
     """What `triangular_solve` gives: solutions, and a copy of the matrices."""
 
-    solution: Any
-    cloned_coefficient: Any
+    solution: "Tensor"
+    cloned_coefficient: "Tensor"
 
 
 def triangular_solve(

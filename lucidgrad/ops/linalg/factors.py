@@ -3,7 +3,7 @@
 Rules are plain transposes: the factors are holomorphic functions of the matrix, so nothing is conjugated.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import MATRIX, primitive
@@ -14,6 +14,9 @@ from lucidgrad.ops.reduction import vector_norm
 from lucidgrad.ops.shape.layout import broadcast_shapes
 
 from .matrices import adjoint
+
+if TYPE_CHECKING:
+    from lucidgrad.tensor import Tensor
 
 
 def identity(xp: Any, x: Any) -> Any:
@@ -170,16 +173,16 @@ def row_order(xp: Any, pivots: Any, /, *, rows: int) -> Any:
 class LUFactorResult(NamedTuple):
     """What `lu_factor` gives: both factors in one matrix, and pivots that count from 1."""
 
-    LU: Any
-    pivots: Any
+    LU: "Tensor"
+    pivots: "Tensor"
 
 
 class LUResult(NamedTuple):
     """What `lu` gives: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
 
-    P: Any
-    L: Any
-    U: Any
+    P: "Tensor"
+    L: "Tensor"
+    U: "Tensor"
 
 
 def lu(A: Any, *, pivot: bool = True) -> LUResult:
@@ -342,8 +345,8 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
 class GeqrfResult(NamedTuple):
     """What `geqrf` gives: R and the vectors of reflections in one matrix, and the reflections' scales."""
 
-    a: Any
-    tau: Any
+    a: "Tensor"
+    tau: "Tensor"
 
 
 @in_precision("full")

@@ -4,7 +4,7 @@ The packed form is LAPACK's: exchanges of rows that come later are not applied t
 pair of rows that makes one block has negative pivots. `layout` says how to put the rows in order.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import MATRIX, primitive
@@ -14,6 +14,9 @@ from lucidgrad.ops.precision import in_precision
 
 from .factors import identity, matched, modulus, need, reordered
 from .matrices import adjoint, need_square
+
+if TYPE_CHECKING:
+    from lucidgrad.tensor import Tensor
 
 
 def _turned(xp: Any, x: Any, hermitian: bool) -> Any:
@@ -180,8 +183,8 @@ def _eliminated(xp: Any, one: Any, two: Any, k: int, pair: Any, places: Any) -> 
 class LDLFactorResult(NamedTuple):
     """What `ldl_factor` gives: both factors in one matrix, and pivots that count from 1, negative for pairs."""
 
-    LD: Any
-    pivots: Any
+    LD: "Tensor"
+    pivots: "Tensor"
 
 
 @in_precision("full")

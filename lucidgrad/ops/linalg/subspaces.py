@@ -1,13 +1,16 @@
 """The few largest values of matrices, and the spaces that belong to them."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.precision import in_precision
 
-from .classics import SVDResult
+from .classics import USVResult
 from .factors import need
 from .matrices import adjoint, need_square
+
+if TYPE_CHECKING:
+    from lucidgrad.tensor import Tensor
 
 
 def _spanned(A: Any, q: int, niter: int) -> Any:
@@ -22,7 +25,7 @@ def _spanned(A: Any, q: int, niter: int) -> Any:
 
 
 @in_precision("full")
-def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> SVDResult:
+def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> USVResult:
     """The q largest singular values of matrices and their vectors, nearly: ``A ≈ U diag(S) Vᴴ``, less M if it is given.
 
     A random space is chosen, and brought nearer to the one of the largest values ``niter`` times; the result is exact
@@ -48,13 +51,13 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
     A = A if M is None else A - M
     if rows < columns:
         U, S, V = svd_lowrank(adjoint(ops, A), q, niter)
-        return SVDResult(V, S, U)
+        return USVResult(V, S, U)
     basis = _spanned(A, q, niter)
     U, S, Vh = ops.linalg.svd(adjoint(ops, basis) @ A, full_matrices=False)
-    return SVDResult(basis @ U, S, adjoint(ops, Vh))
+    return USVResult(basis @ U, S, adjoint(ops, Vh))
 
 
-def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> SVDResult:
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> USVResult:
     """`svd_lowrank` of rows less their mean, which is principal component analysis; not center: of the rows themselves.
 
     Examples
@@ -72,8 +75,8 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
 class LobpcgResult(NamedTuple):
     """What `lobpcg` gives: eigenvalues, and eigenvectors in columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: "Tensor"
+    eigenvectors: "Tensor"
 
 
 @in_precision("full")
