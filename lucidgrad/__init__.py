@@ -135,17 +135,12 @@ from .ops.indexing.scattering import index_copy, index_fill, index_put, masked_s
 from .ops.indexing.selection import gather, index_add, index_select, masked_fill, masked_select, scatter, scatter_add
 from .ops.indexing.taking import take, take_along_axis
 from .ops.linalg.einsum import einsum
-from .ops.linalg.norms import cdist, norm, renorm
+from .ops.linalg.norms import cdist, norm
 from .ops.linalg.products import (
-    addbmm,
     addmm,
-    addmv,
-    addr,
     baddbmm,
     bmm,
-    chain_matmul,
     dot,
-    ger,
     inner,
     kron,
     matmul,
@@ -330,13 +325,18 @@ _LATER = {
     "typing": ".typing",
     "utils": ".utils",
     "viz": ".viz",
+    "addbmm": ".ops.linalg.chains",
+    "addmv": ".ops.linalg.chains",
+    "addr": ".ops.linalg.chains",
     "bartlett_window": ".signal.spectra",
     "blackman_window": ".signal.spectra",
+    "chain_matmul": ".ops.linalg.chains",
     "cholesky": ".linalg",
     "cholesky_inverse": ".ops.linalg.equations",
     "cholesky_solve": ".ops.linalg.equations",
     "det": ".linalg",
     "geqrf": ".ops.linalg.factors",
+    "ger": ".ops.linalg.chains",
     "hamming_window": ".signal.spectra",
     "hann_window": ".signal.spectra",
     "inverse": ".ops.linalg.classics",
@@ -354,6 +354,7 @@ _LATER = {
     "pca_lowrank": ".ops.linalg.subspaces",
     "pinverse": ".ops.linalg.classics",
     "qr": ".ops.linalg.classics",
+    "renorm": ".ops.linalg.classics",
     "signal": ".signal",
     "slogdet": ".linalg",
     "stft": ".signal.spectra",
@@ -372,7 +373,8 @@ if _TYPE_CHECKING:
     from .autograd.function import custom_vjp
     from .files import load, save
     from .linalg import cholesky, det, matrix_exp, matrix_power, slogdet
-    from .ops.linalg.classics import inverse, logdet, lu, lu_solve, orgqr, pinverse, qr, svd
+    from .ops.linalg.chains import addbmm, addmv, addr, chain_matmul, ger
+    from .ops.linalg.classics import inverse, logdet, lu, lu_solve, orgqr, pinverse, qr, renorm, svd
     from .ops.linalg.equations import cholesky_inverse, cholesky_solve, triangular_solve
     from .ops.linalg.factors import geqrf, lu_unpack, ormqr
     from .ops.linalg.subspaces import lobpcg, pca_lowrank, svd_lowrank

@@ -22,6 +22,7 @@ from .ops.elementwise import arithmetic, complex
 from .ops.elementwise.copies import astype as _astype
 from .ops.indexing import selection as _indexing
 from .ops.linalg import checks as _checks, decompositions as _decompositions, matrices as _matrix, products as _linalg
+from .ops.linalg.chains import multi_dot
 from .ops.linalg.equations import solve_triangular, tensorinv, tensorsolve
 from .ops.linalg.exponential import matrix_exp
 from .ops.linalg.factors import (
@@ -37,7 +38,7 @@ from .ops.linalg.factors import (
 )
 from .ops.linalg.indefinite import LDLFactorResult, ldl_solve, packed_ldl as _packed_ldl
 from .ops.linalg.matrices import adjoint as _adjoint, cholesky, det, inv, matrix_power
-from .ops.linalg.products import cross, matmul, multi_dot, outer, tensordot, vecdot
+from .ops.linalg.products import cross, matmul, outer, tensordot, vecdot
 from .ops.precision import rounded_once as _rounded_once
 from .ops.shape import diagonals as _diagonals, layout as _shape
 from .ops.shape.layout import matrix_transpose
@@ -166,7 +167,7 @@ class EighResult(NamedTuple):
 
 def _lower(name: str, x: Any, UPLO: str) -> Any:
     """Matrices of which the lower triangle is to be read."""
-    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+    if UPLO.upper() not in ("L", "U"):
         raise ValueError(f"{name}: given UPLO={UPLO!r}, expected 'L' or 'U'")
     return x if UPLO.upper() == "L" else _adjoint(_ops, x)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.core.dispatch import complexes
+from lucidgrad.fft import Norm
 from lucidgrad.levels.batching import Batched
 from lucidgrad.tensor import Tensor
 
@@ -218,7 +219,7 @@ def stft(
     if window is not None or size < n_fft:
         ones = lg.ones(size, dtype=input.dtype, device=input.device) if window is None else window
         pieces = pieces * _widened(ones, n_fft, input)
-    norm = "ortho" if normalized else "backward"
+    norm: Norm = "ortho" if normalized else "backward"
     y = (lg.fft.rfft if onesided else lg.fft.fft)(pieces, norm=norm)
     y = lg.matrix_transpose(y)
     return lg.stack([lg.real(y), lg.imag(y)], axis=-1) if return_complex is False else y
@@ -276,7 +277,7 @@ def istft(
             f"istft: given {count} frequencies, expected {wanted} for n_fft={n_fft}, onesided={onesided}"
         )
     hop, size = _lengths("istft", n_fft, hop_length, win_length, window)
-    norm = "ortho" if normalized else "backward"
+    norm: Norm = "ortho" if normalized else "backward"
     y = lg.matrix_transpose(input)
     if return_complex:
         y = lg.fft.ifft(y, norm=norm)

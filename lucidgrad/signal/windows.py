@@ -69,9 +69,9 @@ def general_cosine(
     >>> lg.signal.windows.general_cosine(4, a=[0.46, 0.23, 0.31], sym=False).tolist()
     [0.54, 0.15, 1.0, 0.15]
     """
-    weights = list(a) if isinstance(a, Iterable) else None
+    weights = list(a)
     if not weights:
-        raise ValueError(f"general_cosine: given a={a!r}, expected weights, at least one")
+        raise ValueError("general_cosine: given no weights as a, expected at least one")
     return _made("general_cosine", M, sym, dtype, device, requires_grad, _cosines(weights))
 
 

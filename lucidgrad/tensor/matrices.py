@@ -3,8 +3,7 @@
 from typing import Any
 
 from lucidgrad.core.engine import tape_namespace
-from lucidgrad.ops.linalg import norms, products
-from lucidgrad.refusals import guard_methods
+from lucidgrad.ops.linalg import products
 
 from .inplace import _written_back
 
@@ -14,14 +13,33 @@ def _root() -> Any:
 
 
 class Matrices:
-    """Methods that are functions of matrices, or of signals."""
+    """Methods that are functions of matrices, or of signals; those of the root refuse what they can't do."""
 
     __slots__ = ()
 
-    addbmm, addmv, addr, ger, renorm = products.addbmm, products.addmv, products.addr, products.ger, norms.renorm
-    addbmm_, addmv_, addr_ = _written_back(addbmm), _written_back(addmv), _written_back(addr)
-    addmm_, baddbmm_ = _written_back(products.addmm), _written_back(products.baddbmm)
-    renorm_ = _written_back(renorm)
+    # -- sums with products, each also in place
+    def addbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """The sum with the sum of products of matrices (`lucidgrad.addbmm`)."""
+        return _root().addbmm(self, batch1, batch2, beta=beta, alpha=alpha)
+
+    def addmv(self, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """The sum with a matrix by a vector (`lucidgrad.addmv`)."""
+        return _root().addmv(self, mat, vec, beta=beta, alpha=alpha)
+
+    def addr(self, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """The sum with all products of elements of two vectors (`lucidgrad.addr`)."""
+        return _root().addr(self, vec1, vec2, beta=beta, alpha=alpha)
+
+    def ger(self, vec2: Any) -> Any:
+        """All products with an element of another vector (`lucidgrad.ger`)."""
+        return _root().ger(self, vec2)
+
+    def renorm(self, p: float, dim: int, maxnorm: float) -> Any:
+        """The slices along an axis, long ones shortened (`lucidgrad.renorm`)."""
+        return _root().renorm(self, p, dim, maxnorm)
+
+    addbmm_, addmv_, addr_, renorm_ = map(_written_back, (addbmm, addmv, addr, renorm))
+    addmm_, baddbmm_ = map(_written_back, (products.addmm, products.baddbmm))
 
     # -- determinants and inverses
     def det(self) -> Any:
@@ -133,6 +151,3 @@ class Matrices:
         return _root().istft(
             self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
         )
-
-
-guard_methods(Matrices, ("det", "logdet", "slogdet", "inverse", "matrix_exp", "geqrf"))

@@ -128,6 +128,7 @@ WRITTEN: dict[str, list[str]] = {
     "linalg.householder_product": ["X(3,2),X(2)"],
     "linalg.ldl_solve": ["*lg.linalg.ldl_factor(S(3)),X(3,2)"],
     "linalg.lu_solve": ["*lg.linalg.lu_factor(S(3)),X(3,2)"],
+    "linalg.multi_dot": ["[X(2,3),X(3,2)]"],
     "linalg.solve_triangular": ["S(3),X(3,2),upper=True"],
     "linalg.tensorinv": ["X(2,2,4),2"],
     "linalg.tensorsolve": ["X(2,2,4),X(2,2)"],

@@ -45,7 +45,7 @@ def test_results_have_the_names_of_the_standard():
 
 def test_the_whole_extension_with_its_signatures():
     signatures = {
-        "cholesky": "(x, /, *, upper=False)",
+        "cholesky": "(x, /, upper=False)",
         "det": "(x, /)",
         "diagonal": "(x, /, *, offset=0, dim1=-2, dim2=-1)",
         "eig": "(x, /)",

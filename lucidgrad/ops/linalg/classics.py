@@ -3,7 +3,10 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.ops.axes import axis_of
 from lucidgrad.ops.numbers import is_complex
+from lucidgrad.ops.precision import in_precision
+from lucidgrad.ops.reduction import vector_norm
 
 from . import factors
 from .factors import householder_product as orgqr
@@ -12,7 +15,7 @@ from .matrices import adjoint, inv as inverse
 if TYPE_CHECKING:
     from lucidgrad.tensor import Tensor
 
-__all__ = ["inverse", "logdet", "lu", "lu_solve", "orgqr", "pinverse", "qr", "svd"]
+__all__ = ["inverse", "logdet", "lu", "lu_solve", "orgqr", "pinverse", "qr", "renorm", "svd"]
 
 
 def logdet(input: Any) -> Any:
@@ -113,3 +116,28 @@ def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
     [[0.5], [0.25]]
     """
     return factors.lu_solve(LU_data, LU_pivots, b)
+
+
+@in_precision("full")
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """The slices along an axis, those whose p-norm is larger than ``maxnorm`` shortened to it.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[3.0, 4.0], [0.3, 0.4]], requires_grad=True)
+    >>> y = lg.renorm(x, 2, 0, 1.0)
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([[0.6, 0.8], [0.3, 0.4]], [[0.032, -0.024], [1.0, 1.0]])
+    """
+    if not p > 0:
+        raise RuntimeError(f"renorm: given p={p}, expected more than 0")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: given maxnorm={maxnorm}, expected at least 0")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: given a tensor of dimension {input.ndim}, expected at least 2")
+    along = axis_of("renorm", dim, input.ndim)
+    others = tuple(a for a in range(input.ndim) if a != along)
+    sizes = vector_norm(input, ord=p, axis=others, keepdims=True)
+    return input * ops.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)

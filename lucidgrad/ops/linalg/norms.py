@@ -61,28 +61,3 @@ def norm(x: Any, /, p: Any = "fro", axis: Any = None, keepdims: bool = False, dt
         raise RuntimeError(f"norm: given p={p!r}, expected a number, 'fro' or 'nuc'")
     axis = tuple(axis) if isinstance(axis, list) else axis
     return reduction.vector_norm(x, ord=2 if p == "fro" or p is None else p, axis=axis, keepdims=keepdims)
-
-
-@in_precision("full")
-def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
-    """The slices along an axis, those whose p-norm is larger than ``maxnorm`` shortened to it.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([[3.0, 4.0], [0.3, 0.4]], requires_grad=True)
-    >>> y = lg.renorm(x, 2, 0, 1.0)
-    >>> y.sum().backward()
-    >>> y.tolist(), x.grad.tolist()
-    ([[0.6, 0.8], [0.3, 0.4]], [[0.032, -0.024], [1.0, 1.0]])
-    """
-    if not p > 0:
-        raise RuntimeError(f"renorm: given p={p}, expected more than 0")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: given maxnorm={maxnorm}, expected at least 0")
-    if input.ndim < 2:
-        raise RuntimeError(f"renorm: given a tensor of dimension {input.ndim}, expected at least 2")
-    along = axis_of("renorm", dim, input.ndim)
-    others = tuple(a for a in range(input.ndim) if a != along)
-    sizes = reduction.vector_norm(input, ord=p, axis=others, keepdims=True)
-    return input * ops.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1.0)
