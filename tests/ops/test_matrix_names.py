@@ -335,6 +335,16 @@ def test_beside_torch(expression):
             np.testing.assert_allclose(g.numpy(), h.resolve_conj().numpy(), rtol=1e-7, atol=1e-7)
 
 
+def test_matrices_without_elements():
+    for rows, columns in ((0, 0), (0, 3), (3, 0)):
+        a, tau = lg.geqrf(lg.ones((2, rows, columns)))
+        assert a.shape == (2, rows, columns) and tau.shape == (2, 0)
+        assert [y.shape[-1] for y in lg.linalg.lu(a)] == [rows, 0, columns]
+    none = lg.ones((2, 0, 0))
+    assert lg.linalg.ldl_factor(none).pivots.shape == (2, 0) and lg.matrix_exp(none).shape == (2, 0, 0)
+    assert lg.linalg.cholesky_ex(none).info.tolist() == lg.linalg.inv_ex(none).info.tolist() == [0, 0]
+
+
 # -- spaces ----------------------------------------------------------------------------------------
 def test_lobpcg():
     x = ARRAYS["T"] @ ARRAYS["T"].T

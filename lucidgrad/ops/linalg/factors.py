@@ -386,5 +386,5 @@ def geqrf(input: Any) -> GeqrfResult:
         done.append(ops.concat(above, ops.astype(r, dtype=x.dtype), vector, axis=-2))
         scales.append(ops.squeeze(scale, axis=-1))
         left = ops.concat(left[..., :k, 1:], others, axis=-2)
-    a = ops.concat(*done, left, axis=-1) if done else ops.clone(x)
-    return GeqrfResult(a, ops.concat(*scales, axis=-1) if done else a[..., :0, 0])
+    none = ops.zeros((*x.shape[:-2], 0), dtype=x.dtype, device=x.device)
+    return GeqrfResult(ops.concat(*done, left, axis=-1), ops.concat(none, *scales, axis=-1))
