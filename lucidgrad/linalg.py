@@ -392,8 +392,17 @@ def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
 
 
 # -- norms ---------------------------------------------------------------------------------------
-@_torch_spelled
-def vector_norm(x: Any, /, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
+def vector_norm(
+    x: Any,
+    /,
+    ord: Any = 2,
+    axis: Any = None,
+    keepdims: bool = False,
+    *,
+    dtype: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+) -> Any:
     """The norm of vectors: the root, of order ``ord``, of the sum of so high powers; over all axes without ``axis``.
 
     The orders inf and -inf are the largest and the smallest modulus, 0 is the number of elements that are not zero.
@@ -408,7 +417,9 @@ def vector_norm(x: Any, /, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     [0.6, -0.8]
     """
     x = x if dtype is None else _astype(x, dtype=dtype)
-    return _reduction.vector_norm(x, ord=ord, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdims)
+    axis = axis if dim is None else dim
+    axis = tuple(axis) if type(axis) is list else axis
+    return _reduction.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims or keepdim)
 
 
 @_torch_spelled
@@ -438,9 +449,25 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False, *
     return matrix_norm(x, ord=ord, axis=axes, keepdims=keepdims, dtype=dtype)
 
 
-@_torch_spelled
+def _two_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    axes = _axes_of("matrix_norm", axis, rank)
+    if len(axes) != 2:
+        raise ValueError(f"matrix_norm: given axis={axis!r}, expected two axes")
+    return axes
+
+
 @_rounded_once
-def matrix_norm(x: Any, /, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None) -> Any:
+def matrix_norm(
+    x: Any,
+    /,
+    ord: Any = "fro",
+    axis: Any = (-2, -1),
+    keepdims: bool = False,
+    *,
+    dtype: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+) -> Any:
     """Norms of matrices, which are the last two axes, or those given; ``dtype`` is one to compute in.
 
     ``ord`` is ``"fro"`` (the root of the sum of squares), ``"nuc"`` (the sum of singular values), 2 or -2 (the largest
@@ -457,11 +484,12 @@ def matrix_norm(x: Any, /, ord: Any = "fro", axis: Any = (-2, -1), keepdims: boo
     """
     _need_matrix("matrix_norm", len(x.shape))
     x = x if dtype is None else _astype(x, dtype=dtype)
-    axes = _axes_of("matrix_norm", axis, x.ndim)
-    if len(axes) != 2:
-        raise ValueError(f"matrix_norm: given axis={axis!r}, expected two axes")
+    axis, keepdims = axis if dim is None else dim, keepdims or keepdim
     if ord is None or ord == "fro":
-        return _reduction.vector_norm(x, axis=axes, keepdims=keepdims)
+        if type(axis) is not tuple or len(axis) != 2:
+            axis = _two_axes(axis, x.ndim)
+        return _reduction.vector_norm(x, axis=axis, keepdims=keepdims)
+    axes = _two_axes(axis, x.ndim)
     x = x if axes == (x.ndim - 2, x.ndim - 1) else _shape.moveaxis(x, source=axes, destination=(-2, -1))
     if ord == "nuc" or ord in (2, -2):
         parts, at = _shape.expand_dims(svdvals(x), axis=-1), -2

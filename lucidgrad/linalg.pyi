@@ -146,7 +146,6 @@ def lu_factor_ex(A: ArrayLike, *, pivot: bool = True, check_errors: bool = False
 def lu_solve(LU: ArrayLike, pivots: ArrayLike, B: ArrayLike, *, left: bool = True, adjoint: bool = False) -> Tensor: ...
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def matrix_exp(x: ArrayLike, /) -> Tensor: ...
-@overload
 def matrix_norm(
     x: ArrayLike,
     /,
@@ -155,16 +154,8 @@ def matrix_norm(
     keepdims: bool = False,
     *,
     dtype: DTypeLike | None = None,
-) -> Tensor: ...
-@overload
-def matrix_norm(
-    x: ArrayLike,
-    /,
-    ord: float | str = "fro",
-    dim: Axes = (-2, -1),
-    *,
+    dim: Axes = None,
     keepdim: bool = False,
-    dtype: DTypeLike | None = None,
 ) -> Tensor: ...
 def matrix_power(x: ArrayLike, n: int, /) -> Tensor: ...
 def matrix_rank(
@@ -241,7 +232,6 @@ def tensorsolve(
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor: ...
 def vander(x: ArrayLike, N: int | None = None) -> Tensor: ...
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, dim: int | None = None) -> Tensor: ...
-@overload
 def vector_norm(
     x: ArrayLike,
     /,
@@ -250,14 +240,6 @@ def vector_norm(
     keepdims: bool = False,
     *,
     dtype: DTypeLike | None = None,
-) -> Tensor: ...
-@overload
-def vector_norm(
-    x: ArrayLike,
-    /,
-    ord: float | str = 2,
     dim: Axes = None,
-    *,
     keepdim: bool = False,
-    dtype: DTypeLike | None = None,
 ) -> Tensor: ...
