@@ -372,6 +372,41 @@ def test_low_ranks(shape):
     np.testing.assert_allclose(lg.svd_lowrank(lg.tensor(x), 2, M=lg.tensor(x)).S.numpy(), 0, atol=1e-12)
 
 
+# -- functions of functions ----------------------------------------------------------------------------
+def _own(x):
+    """A positive definite matrix made of another."""
+    return x @ x.mT + lg.eye(3, dtype=lg.float64)
+
+
+_B = lg.tensor(ARRAYS["B"])
+
+FUNCTIONS = {
+    "lu_factor": lambda x: lg.linalg.lu_factor(x).LU,
+    "lu_solve": lambda x: lg.linalg.lu_solve(*lg.linalg.lu_factor(x), _B),
+    "ldl_solve": lambda x: lg.linalg.ldl_solve(*lg.linalg.ldl_factor(_own(x)), _B),
+    "inv_ex": lambda x: lg.linalg.inv_ex(x).inverse,
+    "cholesky_ex": lambda x: lg.linalg.cholesky_ex(_own(x)).L,
+    "matrix_exp": lambda x: lg.matrix_exp(x),
+    "geqrf": lambda x: lg.geqrf(x).a,
+    "ormqr": lambda x: lg.ormqr(x, x[0], _B),
+    "lstsq": lambda x: lg.linalg.lstsq(x, _B).solution,
+    "cond": lambda x: lg.linalg.cond(x, 1),
+    "norm": lambda x: lg.linalg.norm(x, "nuc"),
+    "pinv": lambda x: lg.linalg.pinv(_own(x), hermitian=True),
+    "vander": lambda x: lg.linalg.vander(x),
+    "multi_dot": lambda x: lg.linalg.multi_dot([x, _B, _B.mT, x[0]]),
+    "lobpcg": lambda x: lg.lobpcg(_own(x))[0],
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_batches_and_tangents(name):
+    f, xs = FUNCTIONS[name], lg.tensor(_draw(3, 3, 3))
+    np.testing.assert_allclose(lg.func.vmap(f)(xs).numpy(), np.stack([f(x).numpy() for x in xs]), rtol=1e-9, atol=1e-9)
+    forward, reverse = lg.func.jacfwd(f)(xs[0]), lg.func.jacrev(f)(xs[0])
+    np.testing.assert_allclose(forward.numpy(), reverse.numpy(), rtol=1e-7, atol=1e-7)
+
+
 # -- what goes wrong -----------------------------------------------------------------------------------
 SINGULAR = lg.asarray([[[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.0], [0.0, 3.0]]])
 
