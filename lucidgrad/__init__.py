@@ -22,7 +22,7 @@ from .core.dtype import get_default_dtype, named as _named, set_default_dtype
 from .core.engine import tape_namespace as _tape_namespace
 from .core.errors import DeviceError, GradArgError, OutOfMemoryError
 from .ops.counting import bincount, bucketize, digitize, histc, histogram, unique
-from .ops.curves import convolve, ediff1d, interp, trapezoid
+from .ops.curves import convolve, correlate, cumulative_trapezoid, ediff1d, interp, trapezoid, trapezoid as trapz
 from .ops.elementwise.activation import (
     celu,
     elu,
@@ -326,6 +326,42 @@ _LATER = {
     "typing": ".typing",
     "utils": ".utils",
     "viz": ".viz",
+    "addbmm": ".ops.linalg.chains",
+    "addmv": ".ops.linalg.chains",
+    "addr": ".ops.linalg.chains",
+    "bartlett_window": ".signal.spectra",
+    "blackman_window": ".signal.spectra",
+    "chain_matmul": ".ops.linalg.chains",
+    "cholesky": ".linalg",
+    "cholesky_inverse": ".ops.linalg.equations",
+    "cholesky_solve": ".ops.linalg.equations",
+    "det": ".linalg",
+    "geqrf": ".ops.linalg.factors",
+    "ger": ".ops.linalg.chains",
+    "hamming_window": ".signal.spectra",
+    "hann_window": ".signal.spectra",
+    "inverse": ".ops.linalg.classics",
+    "istft": ".signal.spectra",
+    "kaiser_window": ".signal.spectra",
+    "lobpcg": ".ops.linalg.subspaces",
+    "logdet": ".ops.linalg.classics",
+    "lu": ".ops.linalg.classics",
+    "lu_solve": ".ops.linalg.classics",
+    "lu_unpack": ".ops.linalg.factors",
+    "matrix_exp": ".linalg",
+    "matrix_power": ".linalg",
+    "orgqr": ".ops.linalg.classics",
+    "ormqr": ".ops.linalg.factors",
+    "pca_lowrank": ".ops.linalg.subspaces",
+    "pinverse": ".ops.linalg.classics",
+    "qr": ".ops.linalg.classics",
+    "renorm": ".ops.linalg.classics",
+    "signal": ".signal",
+    "slogdet": ".linalg",
+    "stft": ".signal.spectra",
+    "svd": ".ops.linalg.classics",
+    "svd_lowrank": ".ops.linalg.subspaces",
+    "triangular_solve": ".ops.linalg.equations",
     "digamma": ".ops.special.gamma",
     "i0": ".ops.special.bessel",
     "igamma": ".ops.special.incomplete",
@@ -348,6 +384,7 @@ if _TYPE_CHECKING:
         nn,
         optim,
         profiler,
+        signal,
         special,
         typing,
         utils,
@@ -356,9 +393,24 @@ if _TYPE_CHECKING:
     from .amp import GradScaler, autocast
     from .autograd.function import custom_vjp
     from .files import load, save
+    from .linalg import cholesky, det, matrix_exp, matrix_power, slogdet
+    from .ops.linalg.chains import addbmm, addmv, addr, chain_matmul, ger
+    from .ops.linalg.classics import inverse, logdet, lu, lu_solve, orgqr, pinverse, qr, renorm, svd
+    from .ops.linalg.equations import cholesky_inverse, cholesky_solve, triangular_solve
+    from .ops.linalg.factors import geqrf, lu_unpack, ormqr
+    from .ops.linalg.subspaces import lobpcg, pca_lowrank, svd_lowrank
     from .ops.special.bessel import i0
     from .ops.special.gamma import digamma, lgamma, mvlgamma, polygamma
     from .ops.special.incomplete import igamma, igammac
+    from .signal.spectra import (
+        bartlett_window,
+        blackman_window,
+        hamming_window,
+        hann_window,
+        istft,
+        kaiser_window,
+        stft,
+    )
 
 
 def __getattr__(name: str) -> _Any:

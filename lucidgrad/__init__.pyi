@@ -20,6 +20,7 @@ from lucidgrad import nn as nn
 from lucidgrad import optim as optim
 from lucidgrad import profiler as profiler
 from lucidgrad import random as random
+from lucidgrad import signal as signal
 from lucidgrad import special as special
 from lucidgrad import typing as typing
 from lucidgrad import utils as utils
@@ -38,7 +39,12 @@ from lucidgrad.core.errors import GradArgError as GradArgError
 from lucidgrad.core.errors import OutOfMemoryError as OutOfMemoryError
 from lucidgrad.datatypes import FloatInfo, IntegerInfo
 from lucidgrad.inspection import Info
+from lucidgrad.linalg import QRResult, SlogdetResult
 from lucidgrad.ops.conventions import ValuesAndIndices
+from lucidgrad.ops.linalg.classics import USVResult
+from lucidgrad.ops.linalg.equations import TriangularSolveResult
+from lucidgrad.ops.linalg.factors import GeqrfResult, LUResult
+from lucidgrad.ops.linalg.subspaces import LobpcgResult
 from lucidgrad.ops.sets import UniqueAll, UniqueCounts, UniqueInverse
 from lucidgrad.random import Generator as Generator
 from lucidgrad.tensor import Tensor as Tensor
@@ -58,9 +64,12 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "addbmm",
     "addcdiv",
     "addcmul",
     "addmm",
+    "addmv",
+    "addr",
     "all",
     "allclose",
     "amax",
@@ -91,6 +100,7 @@ __all__ = [
     "autograd",
     "average",
     "baddbmm",
+    "bartlett_window",
     "bernoulli",
     "bfloat16",
     "bincount",
@@ -100,6 +110,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman_window",
     "bmm",
     "bool",
     "broadcast_arrays",
@@ -111,6 +122,10 @@ __all__ = [
     "cdist",
     "ceil",
     "celu",
+    "chain_matmul",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clip",
@@ -123,6 +138,7 @@ __all__ = [
     "convolve",
     "copysign",
     "corrcoef",
+    "correlate",
     "cos",
     "cosh",
     "count_nonzero",
@@ -135,8 +151,10 @@ __all__ = [
     "cumsum",
     "cumulative_prod",
     "cumulative_sum",
+    "cumulative_trapezoid",
     "custom_vjp",
     "deg2rad",
+    "det",
     "device",
     "diag",
     "diag_embed",
@@ -190,6 +208,8 @@ __all__ = [
     "gather",
     "ge",
     "gelu",
+    "geqrf",
+    "ger",
     "get_default_device",
     "get_default_dtype",
     "get_num_threads",
@@ -197,6 +217,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "gt",
+    "hamming_window",
+    "hann_window",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -224,6 +246,7 @@ __all__ = [
     "int64",
     "int8",
     "interp",
+    "inverse",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "isclose",
@@ -232,6 +255,8 @@ __all__ = [
     "isin",
     "isinf",
     "isnan",
+    "istft",
+    "kaiser_window",
     "kron",
     "kthvalue",
     "le",
@@ -243,6 +268,7 @@ __all__ = [
     "linalg",
     "linspace",
     "load",
+    "lobpcg",
     "log",
     "log10",
     "log1p",
@@ -251,6 +277,7 @@ __all__ = [
     "logaddexp",
     "logaddexp2",
     "logcumsumexp",
+    "logdet",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -259,11 +286,16 @@ __all__ = [
     "logsigmoid",
     "logsumexp",
     "lt",
+    "lu",
+    "lu_solve",
+    "lu_unpack",
     "manual_seed",
     "masked_fill",
     "masked_scatter",
     "masked_select",
     "matmul",
+    "matrix_exp",
+    "matrix_power",
     "matrix_transpose",
     "max",
     "maximum",
@@ -308,17 +340,22 @@ __all__ = [
     "ones",
     "ones_like",
     "optim",
+    "orgqr",
+    "ormqr",
     "outer",
     "pad",
+    "pca_lowrank",
     "percentile",
     "permute_dims",
     "pi",
+    "pinverse",
     "polygamma",
     "positive",
     "pow",
     "prod",
     "profiler",
     "ptp",
+    "qr",
     "quantile",
     "rad2deg",
     "rand",
@@ -334,6 +371,7 @@ __all__ = [
     "relu",
     "relu6",
     "remainder",
+    "renorm",
     "repeat",
     "reshape",
     "result_type",
@@ -358,11 +396,13 @@ __all__ = [
     "show_config",
     "sigmoid",
     "sign",
+    "signal",
     "signbit",
     "silu",
     "sin",
     "sinc",
     "sinh",
+    "slogdet",
     "softmax",
     "softplus",
     "softshrink",
@@ -376,8 +416,11 @@ __all__ = [
     "stack",
     "std",
     "std_mean",
+    "stft",
     "subtract",
     "sum",
+    "svd",
+    "svd_lowrank",
     "swapaxes",
     "take",
     "take_along_axis",
@@ -393,6 +436,8 @@ __all__ = [
     "trace",
     "transpose",
     "trapezoid",
+    "trapz",
+    "triangular_solve",
     "tril",
     "triu",
     "trunc",
@@ -454,12 +499,29 @@ def abs(x: ArrayLike, /) -> Tensor: ...
 def acos(x: ArrayLike, /) -> Tensor: ...
 def acosh(x: ArrayLike, /) -> Tensor: ...
 def add(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def addbmm(
+    input: ArrayLike,
+    batch1: ArrayLike,
+    batch2: ArrayLike,
+    *,
+    beta: ArrayLike = 1,
+    alpha: ArrayLike = 1,
+) -> Tensor: ...
 def addcdiv(input: ArrayLike, tensor1: ArrayLike, tensor2: ArrayLike, *, value: ArrayLike = 1) -> Tensor: ...
 def addcmul(input: ArrayLike, tensor1: ArrayLike, tensor2: ArrayLike, *, value: ArrayLike = 1) -> Tensor: ...
 def addmm(
     input: ArrayLike,
     mat1: ArrayLike,
     mat2: ArrayLike,
+    *,
+    beta: ArrayLike = 1,
+    alpha: ArrayLike = 1,
+) -> Tensor: ...
+def addmv(input: ArrayLike, mat: ArrayLike, vec: ArrayLike, *, beta: ArrayLike = 1, alpha: ArrayLike = 1) -> Tensor: ...
+def addr(
+    input: ArrayLike,
+    vec1: ArrayLike,
+    vec2: ArrayLike,
     *,
     beta: ArrayLike = 1,
     alpha: ArrayLike = 1,
@@ -601,6 +663,14 @@ def baddbmm(
     beta: ArrayLike = 1,
     alpha: ArrayLike = 1,
 ) -> Tensor: ...
+def bartlett_window(
+    window_length: int,
+    periodic: builtins.bool = True,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 def bernoulli(p: Tensor, *, generator: Generator | None = None) -> Tensor: ...
 def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> Tensor: ...
 def bitwise_and(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -609,6 +679,14 @@ def bitwise_left_shift(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_or(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_xor(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def blackman_window(
+    window_length: int,
+    periodic: builtins.bool = True,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 def bmm(input: ArrayLike, mat2: ArrayLike) -> Tensor: ...
 def broadcast_arrays(*arrays: ArrayLike) -> tuple[Tensor, ...]: ...
 def broadcast_shapes(*shapes: Shape) -> tuple[int, ...]: ...
@@ -625,6 +703,10 @@ def cat(tensors: Sequence[ArrayLike], dim: int = 0) -> Tensor: ...
 def cdist(x1: ArrayLike, x2: ArrayLike, p: float = 2.0, compute_mode: str | None = None) -> Tensor: ...
 def ceil(x: ArrayLike, /) -> Tensor: ...
 def celu(x: ArrayLike, /, alpha: float = 1.0) -> Tensor: ...
+def chain_matmul(*matrices: ArrayLike) -> Tensor: ...
+def cholesky(x: ArrayLike, /, upper: builtins.bool = False) -> Tensor: ...
+def cholesky_inverse(L: ArrayLike, upper: builtins.bool = False) -> Tensor: ...
+def cholesky_solve(B: ArrayLike, L: ArrayLike, upper: builtins.bool = False) -> Tensor: ...
 def chunk(x: ArrayLike, chunks: int, dim: int = 0) -> tuple[Tensor, ...]: ...
 def clamp(x: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor: ...
 def clip(x: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor: ...
@@ -642,6 +724,7 @@ def conj(x: ArrayLike, /) -> Tensor: ...
 def convolve(x1: ArrayLike, x2: ArrayLike, /, mode: str = "full") -> Tensor: ...
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def corrcoef(x: ArrayLike, /, y: ArrayLike | None = None, rowvar: builtins.bool = True) -> Tensor: ...
+def correlate(x1: ArrayLike, x2: ArrayLike, /, mode: str = "valid") -> Tensor: ...
 def cos(x: ArrayLike, /) -> Tensor: ...
 def cosh(x: ArrayLike, /) -> Tensor: ...
 @overload
@@ -710,7 +793,12 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: builtins.bool = False,
 ) -> Tensor: ...
+@overload
+def cumulative_trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, *, dx: float = 1.0, axis: int = -1) -> Tensor: ...
+@overload
+def cumulative_trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor: ...
 def deg2rad(x: ArrayLike, /) -> Tensor: ...
+def det(x: ArrayLike, /) -> Tensor: ...
 def diag(x: ArrayLike, /, k: int = 0) -> Tensor: ...
 def diag_embed(x: ArrayLike, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor: ...
 def diagflat(x: ArrayLike, /, k: int = 0) -> Tensor: ...
@@ -834,6 +922,8 @@ def full_like(
 def gather(x: ArrayLike, dim: int, index: ArrayLike) -> Tensor: ...
 def ge(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def gelu(x: ArrayLike, /, approximate: str = "none") -> Tensor: ...
+def geqrf(input: ArrayLike) -> GeqrfResult: ...
+def ger(input: ArrayLike, vec2: ArrayLike) -> Tensor: ...
 def get_default_device() -> Device: ...
 def get_default_dtype() -> DType: ...
 def get_num_threads() -> int: ...
@@ -841,6 +931,24 @@ def get_rng_state(device: DeviceLike | None = None) -> dict[str, object]: ...
 def greater(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def greater_equal(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def gt(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def hamming_window(
+    window_length: int,
+    periodic: builtins.bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
+def hann_window(
+    window_length: int,
+    periodic: builtins.bool = True,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 def hardshrink(x: ArrayLike, /, lambd: float = 0.5) -> Tensor: ...
 def hardsigmoid(x: ArrayLike, /) -> Tensor: ...
 def hardswish(x: ArrayLike, /) -> Tensor: ...
@@ -881,6 +989,7 @@ def interp(
     right: float | None = None,
     period: float | None = None,
 ) -> Tensor: ...
+def inverse(x: ArrayLike, /) -> Tensor: ...
 def is_grad_enabled() -> builtins.bool: ...
 def is_inference_mode_enabled() -> builtins.bool: ...
 def isclose(
@@ -896,6 +1005,27 @@ def isfinite(x: ArrayLike, /) -> Tensor: ...
 def isin(x1: ArrayLike, x2: ArrayLike, /, *, invert: builtins.bool = False) -> Tensor: ...
 def isinf(x: ArrayLike, /) -> Tensor: ...
 def isnan(x: ArrayLike, /) -> Tensor: ...
+def istft(
+    input: ArrayLike,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: ArrayLike | None = None,
+    center: builtins.bool = True,
+    normalized: builtins.bool = False,
+    onesided: builtins.bool | None = None,
+    length: int | None = None,
+    return_complex: builtins.bool = False,
+) -> Tensor: ...
+def kaiser_window(
+    window_length: int,
+    periodic: builtins.bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 def kron(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 @overload
 def kthvalue(x: ArrayLike, /, k: int, axis: int = -1, keepdims: builtins.bool = False) -> ValuesAndIndices: ...
@@ -926,6 +1056,22 @@ def load(
     requires_grad: builtins.bool | None = None,
     weights_only: builtins.bool | None = None,
 ) -> Any: ...
+def lobpcg(
+    A: ArrayLike,
+    k: int | None = None,
+    B: ArrayLike | None = None,
+    X: ArrayLike | None = None,
+    n: int | None = None,
+    iK: ArrayLike | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: builtins.bool | None = None,
+    method: str | None = None,
+    tracker: ArrayLike | None = None,
+    ortho_iparams: ArrayLike | None = None,
+    ortho_fparams: ArrayLike | None = None,
+    ortho_bparams: ArrayLike | None = None,
+) -> LobpcgResult: ...
 def log(x: ArrayLike, /) -> Tensor: ...
 def log10(x: ArrayLike, /) -> Tensor: ...
 def log1p(x: ArrayLike, /) -> Tensor: ...
@@ -940,6 +1086,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def logcumsumexp(x: ArrayLike, /, axis: int) -> Tensor: ...
 @overload
 def logcumsumexp(x: ArrayLike, /, dim: int) -> Tensor: ...
+def logdet(input: ArrayLike) -> Tensor: ...
 def logical_and(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def logical_not(x: ArrayLike, /) -> Tensor: ...
 def logical_or(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -951,11 +1098,24 @@ def logsumexp(x: ArrayLike, /, axis: Axes = None, keepdims: builtins.bool = Fals
 @overload
 def logsumexp(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
 def lt(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+@overload
+def lu(A: ArrayLike, pivot: builtins.bool = True, get_infos: Literal[False] = False) -> tuple[Tensor, Tensor]: ...
+@overload
+def lu(A: ArrayLike, pivot: builtins.bool = True, *, get_infos: Literal[True]) -> tuple[Tensor, Tensor, Tensor]: ...
+def lu_solve(b: ArrayLike, LU_data: ArrayLike, LU_pivots: ArrayLike) -> Tensor: ...
+def lu_unpack(
+    LU_data: ArrayLike,
+    LU_pivots: ArrayLike,
+    unpack_data: builtins.bool = True,
+    unpack_pivots: builtins.bool = True,
+) -> LUResult: ...
 def manual_seed(seed: int) -> Generator: ...
 def masked_fill(x: ArrayLike, mask: ArrayLike, value: ArrayLike) -> Tensor: ...
 def masked_scatter(x: ArrayLike, mask: ArrayLike, source: ArrayLike) -> Tensor: ...
 def masked_select(x: ArrayLike, mask: ArrayLike) -> Tensor: ...
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def matrix_exp(x: ArrayLike, /) -> Tensor: ...
+def matrix_power(x: ArrayLike, n: int, /) -> Tensor: ...
 def matrix_transpose(x: ArrayLike, /) -> Tensor: ...
 @overload
 def max(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
@@ -1189,6 +1349,14 @@ def ones_like(
     device: DeviceLike | None = None,
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
+def orgqr(A: ArrayLike, tau: ArrayLike) -> Tensor: ...
+def ormqr(
+    input: ArrayLike,
+    tau: ArrayLike,
+    other: ArrayLike,
+    left: builtins.bool = True,
+    transpose: builtins.bool = False,
+) -> Tensor: ...
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def pad(
     x: ArrayLike,
@@ -1196,6 +1364,7 @@ def pad(
     mode: str = "constant",
     constant_values: ArrayLike = 0,
 ) -> Tensor: ...
+def pca_lowrank(A: ArrayLike, q: int | None = None, center: builtins.bool = True, niter: int = 2) -> USVResult: ...
 @overload
 def percentile(
     x: ArrayLike,
@@ -1220,6 +1389,7 @@ def percentile(
 def permute_dims(x: ArrayLike, /, axes: Sequence[int]) -> Tensor: ...
 @overload
 def permute_dims(x: ArrayLike, /, dims: Sequence[int]) -> Tensor: ...
+def pinverse(input: ArrayLike, rcond: ArrayLike = 1e-15) -> Tensor: ...
 def polygamma(n: ArrayLike, x: ArrayLike, /) -> Tensor: ...
 def positive(x: ArrayLike, /) -> Tensor: ...
 def pow(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -1245,6 +1415,7 @@ def prod(
 def ptp(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
 def ptp(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
+def qr(input: ArrayLike, some: builtins.bool = True) -> QRResult: ...
 @overload
 def quantile(
     x: ArrayLike,
@@ -1320,6 +1491,7 @@ def reciprocal(x: ArrayLike, /) -> Tensor: ...
 def relu(x: ArrayLike, /) -> Tensor: ...
 def relu6(x: ArrayLike, /) -> Tensor: ...
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def renorm(input: ArrayLike, p: float, dim: int, maxnorm: float) -> Tensor: ...
 def repeat(x: ArrayLike, repeats: int | Sequence[int] | Array, /, axis: int | None = None) -> Tensor: ...
 def reshape(x: ArrayLike, /, shape: Shape, *, copy: builtins.bool | None = None) -> Tensor: ...
 def result_type(*arrays_and_dtypes: ArrayLike | DTypeLike) -> DType: ...
@@ -1378,6 +1550,7 @@ def silu(x: ArrayLike, /) -> Tensor: ...
 def sin(x: ArrayLike, /) -> Tensor: ...
 def sinc(x: ArrayLike, /) -> Tensor: ...
 def sinh(x: ArrayLike, /) -> Tensor: ...
+def slogdet(x: ArrayLike, /) -> SlogdetResult: ...
 @overload
 def softmax(x: ArrayLike, /, axis: Axes = -1) -> Tensor: ...
 @overload
@@ -1440,6 +1613,19 @@ def std_mean(
     correction: float = 1,
     keepdim: builtins.bool = False,
 ) -> tuple[Tensor, Tensor]: ...
+def stft(
+    input: ArrayLike,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: ArrayLike | None = None,
+    center: builtins.bool = True,
+    pad_mode: str = "reflect",
+    normalized: builtins.bool = False,
+    onesided: builtins.bool | None = None,
+    return_complex: builtins.bool | None = None,
+    align_to_window: builtins.bool | None = None,
+) -> Tensor: ...
 def subtract(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 @overload
 def sum(
@@ -1459,6 +1645,8 @@ def sum(
     dtype: DTypeLike | None = None,
     keepdim: builtins.bool = False,
 ) -> Tensor: ...
+def svd(input: ArrayLike, some: builtins.bool = True, compute_uv: builtins.bool = True) -> USVResult: ...
+def svd_lowrank(A: ArrayLike, q: int | None = 6, niter: int | None = 2, M: ArrayLike | None = None) -> USVResult: ...
 def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Tensor: ...
 @overload
 def take(x: ArrayLike, i: ArrayLike, /, axis: int | None = None) -> Tensor: ...
@@ -1520,6 +1708,17 @@ def transpose(x: ArrayLike, axes: Sequence[int] | None = None) -> Tensor: ...
 def trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, axis: int = -1) -> Tensor: ...
 @overload
 def trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, dim: int = -1) -> Tensor: ...
+@overload
+def trapz(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, axis: int = -1) -> Tensor: ...
+@overload
+def trapz(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, dim: int = -1) -> Tensor: ...
+def triangular_solve(
+    b: ArrayLike,
+    A: ArrayLike,
+    upper: builtins.bool = True,
+    transpose: builtins.bool = False,
+    unitriangular: builtins.bool = False,
+) -> TriangularSolveResult: ...
 def tril(x: ArrayLike, /, k: int = 0) -> Tensor: ...
 def triu(x: ArrayLike, /, k: int = 0) -> Tensor: ...
 def trunc(x: ArrayLike, /) -> Tensor: ...

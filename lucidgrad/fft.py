@@ -1,4 +1,4 @@
-"""Fourier transforms, with the signatures and meanings of the Array API standard's ``fft``.
+"""Fourier transforms: the Array API standard's ``fft``, and what PyTorch's has beside it.
 
 ``norm`` says which direction is scaled: ``"backward"`` divides inverse transforms by n, ``"forward"`` the other ones,
 and ``"ortho"`` both by the square root of n. Axes are cut, or filled up with zeros at the end, to the length asked for.
@@ -22,8 +22,8 @@ from .ops.shape.layout import roll
 from .tensor import Tensor
 
 __all__ = [
-    "fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft",
-    "fftfreq", "rfftfreq", "fftshift", "ifftshift",
+    "fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "rfft", "irfft", "rfft2", "irfft2", "rfftn", "irfftn",
+    "hfft", "ihfft", "hfft2", "ihfft2", "hfftn", "ihfftn", "fftfreq", "rfftfreq", "fftshift", "ifftshift",
 ]  # fmt: skip
 
 Norm = Literal["backward", "ortho", "forward"]
@@ -152,6 +152,33 @@ def _to_real(name: str, x: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> 
     return real_dft(x, axis=axis, n=n, norm=norm, inverse=inverse)
 
 
+def _to_half_many(name: str, x: Any, s: Any, axes: Any, norm: Any, inverse: bool) -> Tensor:
+    """From real numbers: the last axis is halved, then the others are transformed."""
+    x, norm = _given(name, x, norm)
+    _need_real(name, x, "ifftn" if inverse else "fftn")
+    where, sizes = _axes(name, x, s, axes)
+    _need_axis(name, where)
+    x = _fitted(name, x, where, sizes, "s")
+    x = half_dft(x, axis=where[-1], norm=norm, inverse=inverse)
+    return dft(x, axis=where[:-1], norm=norm, inverse=inverse) if where[1:] else x
+
+
+def _to_real_many(name: str, x: Any, s: Any, axes: Any, norm: Any, inverse: bool) -> Tensor:
+    """To real numbers, by the last axis, which has half a spectrum."""
+    x, norm = _given(name, x, norm)
+    where, sizes = _axes(name, x, s, axes)
+    _need_axis(name, where)
+    n = _real_length(name, x, where[-1], sizes[-1], "s")
+    x = _resized(_fitted(name, _complex(x), where[:-1], sizes[:-1], "s"), where[-1:], (n // 2 + 1,))
+    x = dft(x, axis=where[:-1], norm=norm, inverse=inverse) if where[1:] else x
+    return real_dft(x, axis=where[-1], n=n, norm=norm, inverse=inverse)
+
+
+def _need_axis(name: str, axes: Sequence[int]) -> None:
+    if not axes:
+        raise ValueError(f"{name}: given no axes, expected at least one")
+
+
 # -- complex numbers -------------------------------------------------------------------------------
 def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
     """The Fourier transform over one axis.
@@ -248,6 +275,50 @@ def ifftn(
     return _full_many("ifftn", x, s, axes if dim is None else dim, norm, inverse=True)
 
 
+def fft2(
+    x: Any,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor:
+    """The Fourier transform over two axes, by default the last ones; parameters as in `fftn`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones((2, 2), requires_grad=True)
+    >>> lg.real(lg.fft.fft2(x)[1, 1]).backward()
+    >>> x.grad.tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    return _full_many("fft2", x, s, axes if dim is None else dim, norm, inverse=False)
+
+
+def ifft2(
+    x: Any,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor:
+    """The inverse Fourier transform over two axes, by default the last ones; parameters as in `fftn`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones((2, 2), requires_grad=True)
+    >>> lg.real(lg.fft.ifft2(x)[1, 1]).backward()
+    >>> x.grad.tolist()
+    [[0.25, -0.25], [-0.25, 0.25]]
+    """
+    return _full_many("ifft2", x, s, axes if dim is None else dim, norm, inverse=True)
+
+
 # -- real numbers ----------------------------------------------------------------------------------
 def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
     """The first ``n // 2 + 1`` numbers of the Fourier transform of real ones; parameters as in `fft`.
@@ -315,13 +386,7 @@ def rfftn(
     >>> x.grad.tolist()
     [[1.0, 1.0], [-1.0, -1.0]]
     """
-    x, way = _given("rfftn", x, norm)
-    _need_real("rfftn", x, "fftn")
-    where, sizes = _axes("rfftn", x, s, axes if dim is None else dim)
-    _need_axis("rfftn", where)
-    x = _fitted("rfftn", x, where, sizes, "s")
-    x = half_dft(x, axis=where[-1], norm=way)
-    return dft(x, axis=where[:-1], norm=way) if where[1:] else x
+    return _to_half_many("rfftn", x, s, axes if dim is None else dim, norm, inverse=False)
 
 
 def irfftn(
@@ -345,18 +410,51 @@ def irfftn(
     >>> lg.real(x.grad).tolist()
     [[0.5, -0.5]]
     """
-    x, way = _given("irfftn", x, norm)
-    where, sizes = _axes("irfftn", x, s, axes if dim is None else dim)
-    _need_axis("irfftn", where)
-    n = _real_length("irfftn", x, where[-1], sizes[-1], "s")
-    x = _resized(_fitted("irfftn", _complex(x), where[:-1], sizes[:-1], "s"), where[-1:], (n // 2 + 1,))
-    x = dft(x, axis=where[:-1], norm=way, inverse=True) if where[1:] else x
-    return real_dft(x, axis=where[-1], n=n, norm=way, inverse=True)
+    return _to_real_many("irfftn", x, s, axes if dim is None else dim, norm, inverse=True)
 
 
-def _need_axis(name: str, axes: Sequence[int]) -> None:
-    if not axes:
-        raise ValueError(f"{name}: given no axes, expected at least one")
+def rfft2(
+    x: Any,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor:
+    """`rfftn` over two axes, by default the last ones.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones((2, 2), requires_grad=True)
+    >>> lg.real(lg.fft.rfft2(x)[1, 0]).backward()
+    >>> x.grad.tolist()
+    [[1.0, 1.0], [-1.0, -1.0]]
+    """
+    return _to_half_many("rfft2", x, s, axes if dim is None else dim, norm, inverse=False)
+
+
+def irfft2(
+    x: Any,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor:
+    """`irfftn` over two axes, by default the last ones.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[1.0 + 0.0j, 2.0 + 0.0j]], requires_grad=True)
+    >>> lg.fft.irfft2(x)[0, 1].backward()
+    >>> lg.real(x.grad).tolist()
+    [[0.5, -0.5]]
+    """
+    return _to_real_many("irfft2", x, s, axes if dim is None else dim, norm, inverse=True)
 
 
 # -- spectra of real numbers in the role of time ---------------------------------------------------
@@ -390,6 +488,92 @@ def ihfft(
     [0.0, 0.25, 0.0, -0.25]
     """
     return _to_half("ihfft", x, n, axis if dim is None else dim, norm, inverse=True)
+
+
+def hfftn(
+    x: Any,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor:
+    """The Fourier transform over several axes of a signal that is its own conjugate in reverse: real numbers.
+
+    Parameters are as in `irfftn`, x being the first half of the signal along the last axis.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([[1.0 + 0.0j, 2.0 + 0.0j]], requires_grad=True)
+    >>> lg.fft.hfftn(x)[0, 1].backward()
+    >>> lg.real(x.grad).tolist()
+    [[1.0, -1.0]]
+    """
+    return _to_real_many("hfftn", x, s, axes if dim is None else dim, norm, inverse=False)
+
+
+def ihfftn(
+    x: Any,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor:
+    """The inverse of `hfftn`, of which the last axis has the first half; parameters as in `rfftn`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones((2, 2), requires_grad=True)
+    >>> lg.real(lg.fft.ihfftn(x)[1, 0]).backward()
+    >>> x.grad.tolist()
+    [[0.25, 0.25], [-0.25, -0.25]]
+    """
+    return _to_half_many("ihfftn", x, s, axes if dim is None else dim, norm, inverse=True)
+
+
+def hfft2(
+    x: Any,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor:
+    """`hfftn` over two axes, by default the last ones.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.fft.hfft2(lg.asarray([[1.0 + 0.0j, 2.0 + 0.0j]])).tolist()
+    [[3.0, -1.0]]
+    """
+    return _to_real_many("hfft2", x, s, axes if dim is None else dim, norm, inverse=False)
+
+
+def ihfft2(
+    x: Any,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Norm = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor:
+    """`ihfftn` over two axes, by default the last ones.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.real(lg.fft.ihfft2(lg.asarray([[3.0, -1.0]]))).tolist()
+    [[1.0, 2.0]]
+    """
+    return _to_half_many("ihfft2", x, s, axes if dim is None else dim, norm, inverse=True)
 
 
 # -- frequencies -----------------------------------------------------------------------------------

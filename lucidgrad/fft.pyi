@@ -8,17 +8,25 @@ from lucidgrad.typing import ArrayLike, DTypeLike, DeviceLike
 
 __all__ = [
     "fft",
+    "fft2",
     "fftfreq",
     "fftn",
     "fftshift",
     "hfft",
+    "hfft2",
+    "hfftn",
     "ifft",
+    "ifft2",
     "ifftn",
     "ifftshift",
     "ihfft",
+    "ihfft2",
+    "ihfftn",
     "irfft",
+    "irfft2",
     "irfftn",
     "rfft",
+    "rfft2",
     "rfftfreq",
     "rfftn",
 ]
@@ -31,6 +39,15 @@ def fft(
     norm: Literal["backward", "ortho", "forward"] = "backward",
     *,
     dim: int | None = None,
+) -> Tensor: ...
+def fft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    *,
+    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
 def fftfreq(
     n: int,
@@ -65,6 +82,24 @@ def hfft(
     *,
     dim: int | None = None,
 ) -> Tensor: ...
+def hfft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor: ...
+def hfftn(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor: ...
 def ifft(
     x: ArrayLike,
     /,
@@ -73,6 +108,15 @@ def ifft(
     norm: Literal["backward", "ortho", "forward"] = "backward",
     *,
     dim: int | None = None,
+) -> Tensor: ...
+def ifft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    *,
+    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
 def ifftn(
     x: ArrayLike,
@@ -99,6 +143,24 @@ def ihfft(
     *,
     dim: int | None = None,
 ) -> Tensor: ...
+def ihfft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor: ...
+def ihfftn(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    *,
+    dim: Sequence[int] | None = None,
+) -> Tensor: ...
 def irfft(
     x: ArrayLike,
     /,
@@ -107,6 +169,15 @@ def irfft(
     norm: Literal["backward", "ortho", "forward"] = "backward",
     *,
     dim: int | None = None,
+) -> Tensor: ...
+def irfft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    *,
+    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
 def irfftn(
     x: ArrayLike,
@@ -125,6 +196,15 @@ def rfft(
     norm: Literal["backward", "ortho", "forward"] = "backward",
     *,
     dim: int | None = None,
+) -> Tensor: ...
+def rfft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    *,
+    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
 def rfftfreq(
     n: int,

@@ -3,17 +3,32 @@
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
+from numpy.linalg import LinAlgError as LinAlgError
+
+from lucidgrad.ops.linalg.factors import LUFactorResult as LUFactorResult
+from lucidgrad.ops.linalg.factors import LUResult as LUResult
+from lucidgrad.ops.linalg.indefinite import LDLFactorResult as LDLFactorResult
 from lucidgrad.tensor import Tensor
 from lucidgrad.typing import ArrayLike, Axes, DTypeLike
 
 __all__ = [
+    "CholeskyExResult",
     "EigResult",
     "EighResult",
+    "InvExResult",
+    "LDLFactorExResult",
+    "LDLFactorResult",
+    "LUFactorExResult",
+    "LUFactorResult",
+    "LUResult",
+    "LinAlgError",
     "LstsqResult",
     "QRResult",
     "SVDResult",
     "SlogdetResult",
+    "SolveExResult",
     "cholesky",
+    "cholesky_ex",
     "cond",
     "cross",
     "det",
@@ -22,25 +37,46 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "householder_product",
     "inv",
+    "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
     "matmul",
+    "matrix_exp",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "multi_dot",
+    "norm",
     "outer",
     "pinv",
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
+    "solve_triangular",
     "svd",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
+    "vander",
     "vecdot",
     "vector_norm",
 ]
+
+class CholeskyExResult(NamedTuple):
+    L: Tensor
+    info: Tensor
 
 class EigResult(NamedTuple):
     eigenvalues: Tensor
@@ -49,6 +85,20 @@ class EigResult(NamedTuple):
 class EighResult(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
+
+class InvExResult(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+class LDLFactorExResult(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class LUFactorExResult(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
 
 class LstsqResult(NamedTuple):
     solution: Tensor
@@ -69,29 +119,100 @@ class SlogdetResult(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
-def cholesky(x: ArrayLike, /, *, upper: bool = False) -> Tensor: ...
+class SolveExResult(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+def cholesky(x: ArrayLike, /, upper: bool = False) -> Tensor: ...
+def cholesky_ex(A: ArrayLike, *, upper: bool = False, check_errors: bool = False) -> CholeskyExResult: ...
 def cond(x: ArrayLike, /, p: float | str | None = None) -> Tensor: ...
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, dim: int | None = None) -> Tensor: ...
 def det(x: ArrayLike, /) -> Tensor: ...
-def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor: ...
+def diagonal(x: ArrayLike, /, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor: ...
 def eig(x: ArrayLike, /) -> EigResult: ...
-def eigh(x: ArrayLike, /) -> EighResult: ...
+def eigh(x: ArrayLike, /, UPLO: str = "L") -> EighResult: ...
 def eigvals(x: ArrayLike, /) -> Tensor: ...
-def eigvalsh(x: ArrayLike, /) -> Tensor: ...
+def eigvalsh(x: ArrayLike, /, UPLO: str = "L") -> Tensor: ...
+def householder_product(A: ArrayLike, tau: ArrayLike) -> Tensor: ...
 def inv(x: ArrayLike, /) -> Tensor: ...
-def lstsq(a: ArrayLike, b: ArrayLike, rcond: ArrayLike | None = None) -> LstsqResult: ...
+def inv_ex(A: ArrayLike, *, check_errors: bool = False) -> InvExResult: ...
+def ldl_factor(A: ArrayLike, *, hermitian: bool = False) -> LDLFactorResult: ...
+def ldl_factor_ex(A: ArrayLike, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorExResult: ...
+def ldl_solve(LD: ArrayLike, pivots: ArrayLike, B: ArrayLike, *, hermitian: bool = False) -> Tensor: ...
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: ArrayLike | None = None, *, driver: str | None = None) -> LstsqResult: ...
+def lu(A: ArrayLike, *, pivot: bool = True) -> LUResult: ...
+def lu_factor(A: ArrayLike, *, pivot: bool = True) -> LUFactorResult: ...
+def lu_factor_ex(A: ArrayLike, *, pivot: bool = True, check_errors: bool = False) -> LUFactorExResult: ...
+def lu_solve(LU: ArrayLike, pivots: ArrayLike, B: ArrayLike, *, left: bool = True, adjoint: bool = False) -> Tensor: ...
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
-def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str = "fro") -> Tensor: ...
+def matrix_exp(x: ArrayLike, /) -> Tensor: ...
+def matrix_norm(
+    x: ArrayLike,
+    /,
+    ord: float | str = "fro",
+    axis: Axes = (-2, -1),
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    dim: Axes = None,
+    keepdim: bool = False,
+) -> Tensor: ...
 def matrix_power(x: ArrayLike, n: int, /) -> Tensor: ...
-def matrix_rank(x: ArrayLike, /, *, rtol: ArrayLike | None = None) -> Tensor: ...
+def matrix_rank(
+    x: ArrayLike,
+    /,
+    tol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
+) -> Tensor: ...
 def matrix_transpose(x: ArrayLike, /) -> Tensor: ...
+def multi_dot(tensors: Sequence[ArrayLike]) -> Tensor: ...
+@overload
+def norm(
+    x: ArrayLike,
+    /,
+    ord: float | str | None = None,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor: ...
+@overload
+def norm(
+    x: ArrayLike,
+    /,
+    ord: float | str | None = None,
+    dim: Axes = None,
+    *,
+    keepdim: bool = False,
+    dtype: DTypeLike | None = None,
+) -> Tensor: ...
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
-def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None) -> Tensor: ...
+def pinv(
+    x: ArrayLike,
+    /,
+    rcond: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
+) -> Tensor: ...
 def qr(x: ArrayLike, /, *, mode: str = "reduced") -> QRResult: ...
 def slogdet(x: ArrayLike, /) -> SlogdetResult: ...
-def solve(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
-def svd(x: ArrayLike, /, *, full_matrices: bool = True) -> SVDResult: ...
-def svdvals(x: ArrayLike, /) -> Tensor: ...
+def solve(x1: ArrayLike, x2: ArrayLike, /, *, left: bool = True) -> Tensor: ...
+def solve_ex(A: ArrayLike, B: ArrayLike, *, left: bool = True, check_errors: bool = False) -> SolveExResult: ...
+def solve_triangular(
+    A: ArrayLike,
+    B: ArrayLike,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+) -> Tensor: ...
+def svd(x: ArrayLike, /, full_matrices: bool = True, *, driver: str | None = None) -> SVDResult: ...
+def svdvals(x: ArrayLike, /, *, driver: str | None = None) -> Tensor: ...
 def tensordot(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -100,9 +221,25 @@ def tensordot(
     *,
     dims: int | Sequence[int] | Sequence[Sequence[int]] | None = None,
 ) -> Tensor: ...
+def tensorinv(A: ArrayLike, ind: int = 2) -> Tensor: ...
+def tensorsolve(
+    A: ArrayLike,
+    B: ArrayLike,
+    dims: Sequence[int] | None = None,
+    *,
+    axes: Sequence[int] | None = None,
+) -> Tensor: ...
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor: ...
+def vander(x: ArrayLike, N: int | None = None) -> Tensor: ...
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, dim: int | None = None) -> Tensor: ...
-@overload
-def vector_norm(x: ArrayLike, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) -> Tensor: ...
-@overload
-def vector_norm(x: ArrayLike, /, ord: float = 2, dim: Axes = None, *, keepdim: bool = False) -> Tensor: ...
+def vector_norm(
+    x: ArrayLike,
+    /,
+    ord: float | str = 2,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    dim: Axes = None,
+    keepdim: bool = False,
+) -> Tensor: ...

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rows import call
+from rows import call, integers
 from samples import ANY, Sample, complexified
 
 
@@ -51,6 +51,18 @@ def _complex(calls: list[Sample]) -> list[Sample]:
     return [*calls, *map(change, calls[:2])]
 
 
+def _hollow(*shape: int, seed: int = 0) -> np.ndarray:
+    """Symmetric matrices with a small diagonal: rows go in pairs."""
+    made = _unitary(*shape, seed=seed)
+    return (made + made.mT) * (1 - 0.9 * np.eye(shape[-1]))
+
+
+def _turning(*shape: int, seed: int = 0) -> np.ndarray:
+    """Large matrices, to be halved and squared, whose exponentials are small all the same."""
+    made = spaced(*shape, seed=seed)
+    return 4 * (made - made.mT) + np.eye(shape[-1])
+
+
 SQUARE, TALL, WIDE, STACK, NONE = (3, 3), (3, 2), (2, 3), (2, 2, 2), (0, 2, 2)
 
 # Vectors of complex matrices have an arbitrary phase, so that differences say nothing: see ops/test_decompositions.
@@ -64,9 +76,29 @@ ROWS: dict[str, list[Sample]] = {
     ],
     "svdvals": _complex(_calls(spaced, TALL, WIDE, SQUARE, STACK, NONE)),
     "pinv": [
-        *_complex(_calls(spaced, TALL, WIDE, SQUARE, STACK, NONE, more=(1e-9,))),
-        *_calls(spaced, STACK, more=(np.full((2, 1, 1), 1e-9),)),
+        *_complex(_calls(spaced, TALL, WIDE, SQUARE, STACK, NONE, more=(1e-9, 0.0))),
+        *_calls(spaced, STACK, more=(np.full((2, 1, 1), 1e-9), 0.0)),
     ],
+    "packed_lu": [
+        *_complex(_calls(_similar, SQUARE, STACK, NONE)),
+        *_calls(spaced, TALL, WIDE, (2, 3, 2)),
+        *_calls(spaced, SQUARE, pivot=False),
+    ],
+    "row_order": [call(integers(3, 3, 3), rows=4), call(integers([2, 2], [1, 2]), rows=2), call(integers(), rows=2)],
+    "packed_ldl": [
+        *_complex(_calls(_hermitian, SQUARE, STACK, NONE, hermitian=True)),
+        *_calls(_hollow, SQUARE, STACK, (4, 4)),
+    ],
+    "ldl_layout": [
+        call(
+            integers(-3, -3, 3, 4), examples={0: [integers(-3, -3, 3, 4), integers(2, 2, -4, -4), integers(1, 2, 3, 4)]}
+        ),
+        call(integers([1, -4, -4, 4], [2, 2, 3, 4]), examples={0: [integers([1, 2, 4, 4], [-2, -2, 3, 4])] * 3}),
+        call(integers()),
+    ],
+    "matrix_exp": [*_complex(_calls(spaced, SQUARE, STACK, NONE)), *_calls(_turning, SQUARE)],
+    "zero_pivot": [*_complex(_calls(_similar, SQUARE, STACK, NONE)), call(np.ones((2, 2, 2)))],
+    "failing_minor": [*_complex(_calls(_hermitian, SQUARE, STACK, NONE)), call(np.ones((2, 2, 2)))],
     "solve_triangular": [
         *_complex(_calls(_similar, (2, 2), STACK, more=(spaced(2, 1, seed=5),), upper=True)),
         *_calls(_similar, SQUARE, more=(spaced(2, 3, 2, seed=5),), upper=False),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.special
 
 import lucidgrad.fft
@@ -208,7 +209,7 @@ def _hermitian(x: Any) -> Any:
 
 
 #: Functions whose arguments belong to a subspace, with a map onto it: differences are taken within.
-PREPARE: dict[str, Callable[[Any], Any]] = dict.fromkeys(["cholesky", "eigh", "eigvalsh"], _hermitian)
+PREPARE: dict[str, Callable[[Any], Any]] = dict.fromkeys(["cholesky", "eigh", "eigvalsh", "packed_ldl"], _hermitian)
 
 #: Primitives that act on levels instead of computing: tests/engine has their tests.
 LEVELS = {
@@ -410,7 +411,8 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     **{name: getattr(np.linalg, name) for name in ("eigh", "eigvalsh", "svd", "svdvals", "qr")},
     "solve_triangular": lambda x1, x2, *, upper: np.linalg.solve(np.triu(x1) if upper else np.tril(x1), x2),
     "eig": lambda x: tuple(part.astype(complex) for part in np.linalg.eig(x)),
-    "pinv": lambda x, rtol: np.linalg.pinv(x, rtol=np.reshape(rtol, np.shape(rtol)[:-2])),
+    "pinv": lambda x, rtol, atol: np.linalg.pinv(x, rtol=np.reshape(rtol, np.shape(rtol)[:-2])),
+    "matrix_exp": scipy.linalg.expm,
     "cofactor": lambda x: np.linalg.det(x)[..., None, None] * np.linalg.inv(x).mT,
     "clone": np.array,
     "nonzero": lambda x: np.nonzero(x),

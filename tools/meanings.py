@@ -112,8 +112,14 @@ RESULTS = {
     "Tensor.dim": "int",
     "Tensor.dtype": "DType",
     "Tensor.element_size": "int",
+    "Tensor.geqrf": "GeqrfResult",
     "Tensor.is_complex": "bool",
     "Tensor.is_floating_point": "bool",
+    "Tensor.lu": "tuple[Tensor, Tensor]",
+    "Tensor.qr": "QRResult",
+    "Tensor.slogdet": "SlogdetResult",
+    "Tensor.svd": "USVResult",
+    "Tensor.triangular_solve": "TriangularSolveResult",
     "Tensor.item": "Any",  # a number of the kind that the dtype says
     "Tensor.numel": "int",
     "Tensor.numpy": "np.ndarray[Any, Any]",
@@ -123,6 +129,8 @@ RESULTS = {
     "get_default_dtype": "DType",
     "get_rng_state": "dict[str, object]",
     "load": "Any",  # whatever was saved
+    "lu": "tuple[Tensor, Tensor]",
+    "qr": "QRResult",
     "result_type": "DType",
 }
 
@@ -130,7 +138,9 @@ RESULTS = {
 FLAGS = {
     "Tensor.nonzero": (("as_tuple",), "tuple[Tensor, ...]"),
     "Tensor.unique": (("return_inverse", "return_counts"), "tuple[Tensor, ...]"),
+    "Tensor.lu": (("get_infos",), "tuple[Tensor, Tensor, Tensor]"),
     "autograd.grad": (("allow_unused",), "tuple[Tensor | None, ...]"),
+    "lu": (("get_infos",), "tuple[Tensor, Tensor, Tensor]"),
     "average": (("returned",), "tuple[Tensor, Tensor]"),
     "nn.functional.adaptive_max_pool1d": (("return_indices",), "tuple[Tensor, Tensor]"),
     "nn.functional.adaptive_max_pool2d": (("return_indices",), "tuple[Tensor, Tensor]"),

@@ -23,7 +23,7 @@ from .meanings import EXCEPTIONS, FLAGS, HANDED_ON, PARAMETERS, PREAMBLES, RESUL
 #: The modules whose functions get stubs, beside that of `Tensor`; what others say is enough.
 MODULES = (
     "lucidgrad",
-    *(f"lucidgrad.{name}" for name in ("autograd", "fft", "func", "linalg", "nn.functional", "special")),
+    *(f"lucidgrad.{name}" for name in ("autograd", "fft", "func", "linalg", "nn.functional", "signal", "special")),
 )
 
 #: Where the words come from that annotations are made of; classes of the package say so themselves.
@@ -266,7 +266,7 @@ def _method(name: str, member: Any, members: dict[str, Any]) -> str:
         return f"def {name}(self, other: ArrayLike, /) -> Tensor: ...{note}\n"
     if loose:
         plain = members[name.removesuffix("_")]
-        text = written(f"Tensor.{name.removesuffix('_')}", plain, shadowed, "    ")
+        text = written(f"Tensor.{name.removesuffix('_')}", plain, shadowed, "     ")  # a letter more will follow
         return text.replace(f"def {name.removesuffix('_')}(", f"def {name}(")
     return written(full, member, shadowed, "    ")
 

@@ -9,7 +9,7 @@ from . import reduction
 from .axes import axis_of, part, product
 from .conventions import torch_spelled
 from .linalg import products
-from .numbers import inexact
+from .numbers import inexact, is_complex
 from .shape.layout import broadcast_shapes
 
 
@@ -43,6 +43,26 @@ def convolve(x1: Any, x2: Any, /, mode: str = "full") -> Any:
         x1 = ops.put_add(x1, key=slice(before, before + n), shape=(max(size + m - 1, before + n),))
     i = ops.expand_dims(ops.arange(size, device=x1.device), axis=1) + ops.arange(m, device=x1.device)
     return products.matmul(ops.take(x1, i, axis=0), ops.flip(x2))
+
+
+def correlate(x1: Any, x2: Any, /, mode: str = "valid") -> Any:
+    """The correlation of two vectors, sums of ``x1[n + k] conj(x2[n])`` (NumPy's meaning); modes as in `convolve`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> y = lg.correlate(x, lg.asarray([1.0, 10.0]))
+    >>> y[1].backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([21.0, 32.0], [0.0, 1.0, 10.0])
+    """
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"correlate: given mode={mode!r}, expected 'full', 'same' or 'valid'")
+    if product(x2.shape) > product(x1.shape):
+        y = correlate(x2, x1, mode)
+        return ops.flip(ops.conj(y) if is_complex(y.dtype) else y)
+    return convolve(x1, ops.flip(ops.conj(x2) if is_complex(x2.dtype) else x2), mode)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
@@ -107,7 +127,13 @@ def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     >>> y.grad.tolist()
     [0.5, 1.0, 0.5]
     """
-    y, axis = inexact(y), axis_of("trapezoid", axis, y.ndim)
+    axis = axis_of("trapezoid", axis, y.ndim)
+    return reduction.sum(_trapezoids(y, x, dx, axis), axis=axis)
+
+
+def _trapezoids(y: Any, x: Any, dx: float, axis: int) -> Any:
+    """The areas between neighbours along an axis."""
+    y = inexact(y)
     step: Any = dx
     if x is not None:
         if x.ndim == 1:
@@ -115,7 +141,25 @@ def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
         at = x.ndim - y.ndim + axis
         step = part(ops, x, at, 1) - part(ops, x, at, None, -1)
         broadcast_shapes(step.shape, part(ops, y, axis, 1).shape)
-    return reduction.sum((part(ops, y, axis, 1) + part(ops, y, axis, None, -1)) * step / 2, axis=axis)
+    return (part(ops, y, axis, 1) + part(ops, y, axis, None, -1)) * step / 2
+
+
+@torch_spelled
+@rounded_once
+def cumulative_trapezoid(y: Any, /, x: Any = None, *, dx: float = 1.0, axis: int = -1) -> Any:
+    """The integrals from the first place to each later one by the trapezoidal rule, with places x or steps dx.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> y = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> areas = lg.cumulative_trapezoid(y)
+    >>> areas[1].backward()
+    >>> areas.tolist(), y.grad.tolist()
+    ([1.5, 4.0], [0.5, 1.0, 0.5])
+    """
+    axis = axis_of("cumulative_trapezoid", axis, y.ndim)
+    return ops.cumulative_sum(_trapezoids(y, x, dx, axis), axis=axis)
 
 
 def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Any:

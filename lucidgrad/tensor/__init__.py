@@ -26,11 +26,12 @@ from lucidgrad.refusals import guard_methods, refuse_method
 
 from .inplace import InPlace
 from .math import Mathematics
+from .matrices import Matrices
 from .operators import Operators
 from .shape import Shaping
 
 
-class Tensor(Box, Operators, Mathematics, Shaping, InPlace):
+class Tensor(Box, Operators, Mathematics, Shaping, Matrices, InPlace):
     """A multi-dimensional array that records what is done with it.
 
     Make one with `lucidgrad.tensor`, `lucidgrad.asarray` or the creation functions. Attributes and operators

@@ -15,7 +15,8 @@ import numpy as np
 
 import lucidgrad as lg
 
-MODULES = """lucidgrad lucidgrad.linalg lucidgrad.fft lucidgrad.special lucidgrad.random lucidgrad.nn
+MODULES = """lucidgrad lucidgrad.linalg lucidgrad.fft lucidgrad.signal lucidgrad.signal.windows lucidgrad.special
+    lucidgrad.random lucidgrad.nn
     lucidgrad.nn.functional lucidgrad.nn.init lucidgrad.nn.utils lucidgrad.optim lucidgrad.optim.lr_scheduler
     lucidgrad.optim.swa_utils lucidgrad.autograd lucidgrad.autograd.functional lucidgrad.autograd.graph
     lucidgrad.autograd.forward_ad lucidgrad.func lucidgrad.utils.data lucidgrad.utils.checkpoint lucidgrad.utils
@@ -97,7 +98,8 @@ def square(x: Any) -> Any:
 
 NAMES: dict[str, Any] = {
     "X": X, "I": I, "S": S, "B": B, "P": P, "R": R, "C": C, "sgd": sgd, "square": square, "lg": lg, "nn": lg.nn,
-    "D": lg.distributions, "np": np, "Twice": _Twice, "W": R(3), "O": sgd(), "BytesIO": io.BytesIO, "saved": saved, "checkpoint": checkpoint,
+    "D": lg.distributions, "np": np, "Twice": _Twice, "W": R(3), "O": sgd(), "BytesIO": io.BytesIO,
+    "saved": saved, "checkpoint": checkpoint,
 }  # fmt: skip
 
 #: What is tried, in this order: arrays, then arrays with numbers, then what some families want.
@@ -120,7 +122,35 @@ _ON_CUDA = """cuda.Stream cuda.current_stream cuda.default_stream cuda.device cu
 
 #: Calls of what the usual arguments don't fit.
 WRITTEN: dict[str, list[str]] = {
+    "addbmm": ["X(2,3),X(2,2,4),X(2,4,3)"],
     "addmm": ["X(2,3),X(2,4),X(4,3)"],
+    "addmv": ["X(2),X(2,3),X(3)"],
+    "addr": ["X(2,3),X(2),X(3)"],
+    "linalg.householder_product": ["X(3,2),X(2)"],
+    "linalg.ldl_solve": ["*lg.linalg.ldl_factor(S(3)),X(3,2)"],
+    "linalg.lu_solve": ["*lg.linalg.lu_factor(S(3)),X(3,2)"],
+    "linalg.multi_dot": ["[X(2,3),X(3,2)]"],
+    "linalg.solve_triangular": ["S(3),X(3,2),upper=True"],
+    "linalg.tensorinv": ["X(2,2,4),2"],
+    "linalg.tensorsolve": ["X(2,2,4),X(2,2)"],
+    "lu_solve": ["X(3,2),*lg.lu(S(3))"],
+    "Tensor.lu_solve": ["X(3,2),*lg.lu(S(3))"],
+    "lu_unpack": ["*lg.lu(S(3))"],
+    "ormqr": ["X(3,2),X(2),X(3,4)"],
+    "Tensor.ormqr": ["X(3,2),X(2),X(3,4)"],
+    "Tensor.orgqr": ["X(3,2),X(2)"],
+    "renorm": ["X(2,3),2.0,0,1.0"],
+    "Tensor.addbmm_": ["X(2,3),X(2,2,4),X(2,4,3)"],
+    "Tensor.addmm_": ["X(2,3),X(2,4),X(4,3)"],
+    "Tensor.baddbmm_": ["X(2,2,3),X(2,2,4),X(2,4,3)"],
+    "Tensor.addmv_": ["X(2),X(2,3),X(3)"],
+    "Tensor.addr_": ["X(2,3),X(2),X(3)"],
+    "Tensor.renorm_": ["X(2,3),2.0,0,1.0"],
+    "stft": ["X(8),4,return_complex=True"],
+    "Tensor.stft": ["X(8),4,return_complex=True"],
+    "istft": ["C(3,4),4"],
+    "Tensor.istft": ["C(3,4),4"],
+    "signal.windows.general_cosine": ["3,a=[0.5,0.5]"],
     "baddbmm": ["X(2,2,3),X(2,2,4),X(2,4,3)"],
     "bincount": ["I(4)", "I(4),X(4),minlength=3"],
     "bmm": ["X(2,2,4),X(2,4,3)"],

@@ -150,7 +150,7 @@ def svdvals(x: Any) -> Any:
     return _stacked(lambda a: _singular(a)[1], x)
 
 
-def pinv(x: Any, rtol: Any) -> Any:
+def pinv(x: Any, rtol: Any, atol: Any) -> Any:
     def of(a: Any) -> Any:
         turned = each(mp.conj, a.T)
         if a.shape[0] >= a.shape[1]:
@@ -180,12 +180,54 @@ def qr(x: Any, *, mode: str = "reduced", like: Any) -> Any:
     return _stacked(_orthogonal, x, like[0], like[1])
 
 
+def matrix_exp(x: Any) -> Any:
+    return _stacked(lambda a: _array(mp.expm(_matrix(a))), x)
+
+
+def _eliminated(a: Any, order: Any) -> Any:
+    """L and U in one matrix, the rows in an order."""
+    a = a[[int(k) for k in order[:, 0]]].copy()
+    for k in range(min(a.shape)):
+        a[k + 1 :, k] = a[k + 1 :, k] / a[k, k]
+        a[k + 1 :, k + 1 :] = a[k + 1 :, k + 1 :] - a[k + 1 :, k : k + 1] * a[k : k + 1, k + 1 :]
+    return a
+
+
+def packed_lu(x: Any, *, pivot: bool = True, like: Any) -> Any:
+    return _stacked(_eliminated, x, like[2][..., None]), None, None
+
+
+def _by_blocks(a: Any, pivots: Any) -> Any:
+    """L and D in one matrix, by the pivots that were found."""
+    a = np.where(np.tril(np.ones(a.shape)) > 0, a, each(mp.conj, a.T))
+    y, k, n = zeros(a.shape), 0, len(a)
+    while k < n:
+        size = 1 if pivots[k, 0] > 0 else 2
+        one, other = k + size - 1, abs(int(pivots[k, 0])) - 1
+        order = list(range(n))
+        order[one], order[other] = other, one
+        a = a[order][:, order]
+        block, below = a[k : k + size, k : k + size], a[k + size :, k : k + size]
+        lower = below @ _array(mp.inverse(_matrix(block)))
+        y[k : k + size, k : k + size] = np.where(np.tril(np.ones(block.shape)) > 0, block, mp.mpf(0))
+        y[k + size :, k : k + size] = lower
+        a = a.copy()
+        a[k + size :, k + size :] = a[k + size :, k + size :] - lower @ a[k : k + size, k + size :]
+        k += size
+    return y
+
+
+def packed_ldl(x: Any, *, hermitian: bool = False, like: Any) -> Any:
+    return _stacked(_by_blocks, x, like[1][..., None]), None
+
+
 FUNCTIONS = {
     f.__name__: f
     for f in (
         inv, det, slogdet, cofactor, solve, solve_triangular, cholesky, eigh, eigvalsh, eig, svd, svdvals, pinv, qr,
+        matrix_exp, packed_lu, packed_ldl,
     )
 }  # fmt: skip
 
-#: Those that need to know the signs of what was found.
-LIKE = frozenset({"eigh", "eig", "svd", "qr"})
+#: Those that need to know the signs, or the pivots, of what was found.
+LIKE = frozenset({"eigh", "eig", "svd", "qr", "packed_lu", "packed_ldl"})

@@ -38,6 +38,8 @@ REASONS: dict[tuple[str, str], str] = {
     ("det", "value"): LAPACK,
     ("det", ""): "the determinant times the inverse: " + LAPACK,
     ("qr", ""): LAPACK,
+    ("pinv", "vjp"): "differences of products of inverses: " + LAPACK,
+    ("matrix_exp", "value"): "squares of squares of the exponential of a part: errors are small against the norm",
 }
 
 CONDITION = "conditioning"

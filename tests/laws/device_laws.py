@@ -54,7 +54,7 @@ def cuda_is_cpu(primitive, samples):
 
 
 #: Primitives whose result has a shape that only the values know, and the one that reads them.
-READERS = {"nonzero", "unique_places", "transfer"}
+READERS = {"nonzero", "unique_places", "transfer", "matrix_exp"}
 
 
 def check_waits(primitive, sample):

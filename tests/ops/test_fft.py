@@ -9,6 +9,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.fft
 
 import lucidgrad as lg
 import lucidgrad.fft
@@ -21,7 +22,8 @@ FROM_REAL = ["rfft", "ihfft"]
 TO_REAL = {"irfft", "hfft", "irfftn"}
 SIGNATURES = {
     **dict.fromkeys(["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"], ("x", "n", "axis", "norm")),
-    **dict.fromkeys(["fftn", "ifftn", "rfftn", "irfftn"], ("x", "s", "axes", "norm")),
+    **dict.fromkeys(["fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn"], ("x", "s", "axes", "norm")),
+    **dict.fromkeys(["fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2"], ("x", "s", "axes", "norm")),
     **dict.fromkeys(["fftfreq", "rfftfreq"], ("n", "d", "dtype", "device")),
     **dict.fromkeys(["fftshift", "ifftshift"], ("x", "axes")),
 }
@@ -48,7 +50,7 @@ def call(name, x, keywords):
 
 def check(name, shape, is_complex, device="cpu", **keywords):
     """Values and gradients of both orders are those of NumPy's function."""
-    reference = getattr(np.fft, name)
+    reference = getattr(np.fft, name, None) or getattr(scipy.fft, name)
     x, t = (numbers(shape, is_complex, seed) for seed in (1, 2))
     expected = reference(x, **keywords)
     leaf = lg.asarray(x, device=device).requires_grad_()
@@ -88,11 +90,21 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn"])
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn"])
 def test_several_axes(name, norm):
     for shape, s, axes in SEVERAL:
-        for is_complex in (False, True)[: 1 if name == "rfftn" else 2]:
+        for is_complex in (False, True)[: 1 if name in ("rfftn", "ihfftn") else 2]:
             check(name, shape, is_complex, s=s, axes=axes, norm=norm)
+
+
+@pytest.mark.parametrize("name", ["fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2"])
+def test_two_axes(name):
+    is_complex = name not in ("rfft2", "ihfft2")
+    check(name, (2, 3, 4), is_complex)
+    check(name, (2, 3, 4), is_complex, s=(5, 3), norm="ortho")
+    check(name, (2, 3, 4), is_complex, axes=(2, 0), norm="forward")
+    x = lg.asarray(numbers((2, 3, 4), is_complex))
+    np.testing.assert_array_equal(call(name, x, {"dim": (0, 1)}), call(name, x, {"axes": (0, 1)}))
 
 
 @pytest.mark.parametrize("name", ["fftshift", "ifftshift"])
@@ -190,7 +202,7 @@ def test_gradient_of_a_convolution():
 
 @pytest.mark.parametrize("name", sorted(set(SIGNATURES) - {"fftfreq", "rfftfreq"}))
 def test_batches_of_cotangents(name):
-    is_complex = name not in {"rfft", "ihfft", "rfftn"}
+    is_complex = name not in {"rfft", "ihfft", "rfftn", "rfft2", "ihfftn", "ihfft2"}
     keywords = {"n": 5, "axis": 0} if "n" in SIGNATURES[name] else {"s": (3, 5), "axes": (1, 0)}
     keywords = {} if "shift" in name else keywords
     x = lg.asarray(numbers((4, 2), is_complex)).requires_grad_()
@@ -245,7 +257,7 @@ def test_frequencies(name):
 
 
 # -- words and errors --------------------------------------------------------------------------------
-def test_names_and_signatures_are_the_standards():
+def test_names_and_signatures_are_the_standards_and_their_like():
     assert set(lg.fft.__all__) == set(SIGNATURES)
     for name, expected in SIGNATURES.items():
         first, *rest = inspect.signature(getattr(lg.fft, name)).parameters.values()

@@ -12,6 +12,8 @@ from lucidgrad.core.primitive import registry
 
 from .halves import HALF
 
+LinAlgError = np.linalg.LinAlgError
+
 _SMALL = 8192
 
 
@@ -122,9 +124,9 @@ def cofactor(x: Any) -> Any:
         condition = np.linalg.norm(x, axis=(-2, -1)) * np.linalg.norm(inverse, axis=(-2, -1))
         if np.all(condition < np.finfo(inverse.dtype).eps ** -0.5):
             return np.linalg.det(x)[..., None, None] * inverse.mT
-    except np.linalg.LinAlgError:
+    except LinAlgError:
         pass
-    return registry["cofactor"].program(by_array[np.ndarray].xp, x)
+    return _program("cofactor", x)
 
 
 # -- products with a transpose: a view for the BLAS, and the bias added into the result -----------------
@@ -165,12 +167,10 @@ def _checked(name: str, function: Callable[..., Any], square: bool = True) -> Ca
         shape = np.shape(x)
         if len(shape) < 2 or (square and shape[-2] != shape[-1]):
             wanted = "square matrices" if square else "matrices"
-            raise np.linalg.LinAlgError(
-                f"{name}: given an array of shape {shape}, expected {wanted} in the last two axes"
-            )
+            raise LinAlgError(f"{name}: given an array of shape {shape}, expected {wanted} in the last two axes")
         try:
             return function(x, *more, **keywords)
-        except np.linalg.LinAlgError as error:
+        except LinAlgError as error:
             raise type(error)(f"{name}: {error}") from None
 
     return kernel
@@ -182,6 +182,55 @@ def eig(x: Any, /) -> Any:
     return tuple(part.astype(dtype, copy=False) for part in np.linalg.eig(x))
 
 
+#: So many columns are taken one by one; what is right of them follows as products of matrices.
+_PANEL = 32
+
+
+def packed_lu(x: Any, /, *, pivot: bool = True) -> Any:
+    """LAPACK's algorithm, which NumPy has not: on all matrices of a batch at once."""
+    y = np.array(x, order="C")
+    *lead, rows, columns = y.shape
+    y = y.reshape(-1 if y.size else math.prod(lead), rows, columns)
+    many, k = len(y), min(rows, columns)
+    each, order = np.arange(many), np.tile(np.arange(rows), (many, 1))
+    pivots = np.empty((many, k), np.int32)
+    for start in range(0, k, _PANEL):
+        stop = min(start + _PANEL, k)
+        for j in range(start, stop):
+            at = np.full(many, j)
+            if pivot:
+                column = y[:, j:, j]
+                at += (np.abs(column.real) + np.abs(column.imag) if y.dtype.kind == "c" else np.abs(column)).argmax(-1)
+                for part in (y, order):
+                    part[each, j], part[each, at] = part[each, at], part[each, j]
+            pivots[:, j] = at + 1
+            top = y[:, j, j, None]
+            y[:, j + 1 :, j] /= np.where(top == 0, 1, top)
+            y[:, j + 1 :, j + 1 : stop] -= y[:, j + 1 :, j, None] * y[:, j, None, j + 1 : stop]
+        for j in range(start, stop if stop < columns else start):
+            y[:, j + 1 : stop, stop:] -= y[:, j + 1 : stop, j, None] * y[:, j, None, stop:]
+        y[:, stop:, stop:] -= y[:, stop:, start:stop] @ y[:, start:stop, stop:]
+    return y.reshape(x.shape), pivots.reshape(*lead, k), order.reshape(*lead, rows)
+
+
+def zero_pivot(x: Any, /) -> Any:
+    """A determinant that is not zero tells that there is none."""
+    sign = np.linalg.slogdet(x)[0]
+    return np.zeros(sign.shape, np.int32) if np.all(sign != 0) else _program("zero_pivot", x)
+
+
+def failing_minor(x: Any, /) -> Any:
+    """Where all matrices have a Cholesky decomposition there is none."""
+    try:
+        return np.zeros(np.linalg.cholesky(x).shape[:-2], np.int32)
+    except LinAlgError:
+        return _program("failing_minor", x)
+
+
+def _program(name: str, x: Any) -> Any:
+    return registry[name].program(by_array[np.ndarray].xp, x)
+
+
 _SQUARE = ("inv", "solve", "det", "slogdet", "cholesky", "eigh", "eigvalsh")
 _ANY = ("svd", "svdvals", "qr")
 
@@ -189,6 +238,9 @@ TABLE: dict[str, Callable[..., Any]] = {
     **{name: _checked(name, getattr(np.linalg, name)) for name in _SQUARE},
     **{name: _checked(name, getattr(np.linalg, name), square=False) for name in _ANY},
     "eig": _checked("eig", eig),
+    "failing_minor": _checked("cholesky_ex", failing_minor),
+    "zero_pivot": _checked("zero_pivot", zero_pivot),
+    "packed_lu": _checked("lu_factor", packed_lu, square=False),
     "across": across,
     "affine": affine,
     "linear": linear,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from .factors import TABLE as FACTORS
 from .halves import TABLE as HALVES
 from .indexing import TABLE as INDEXING
 from .matmul import TABLE as PRODUCTS
@@ -17,7 +18,7 @@ __all__ = ["SOURCES", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **SHAPE, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **ROWS, **STEPS, **WINDOWS
+    **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **ROWS, **STEPS, **WINDOWS
 }  # fmt: skip
 
 #: The CUDA C sources of hand-written kernels, by name and dtype.

@@ -262,7 +262,7 @@ def _pinv_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return outside - adjoint(xp, xp.matmul(k, y))
 
 
-def _pinv_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
+def _pinv_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, hermitian: bool) -> Any:
     """``-y t y``, and what moves the spaces: ``y yᴴ tᴴ (1 - x y) + (1 - y x) tᴴ yᴴ y``."""
     x, t, yh = xs[0], ts[0], adjoint(xp, y)
     th = adjoint(xp, t)
@@ -284,22 +284,28 @@ def _pinv_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywo
     return call(*align(values, batched), **keywords)
 
 
-@primitive(MATRIX, vjp=(_pinv_vjp, None), jvp=_pinv_jvp, dtype="float", batch=_pinv_batch)
-def pinv(xp: Any, x: Any, rtol: Any, /) -> Any:
-    """Pseudo-inverses; rtol is a number or, with two axes of size 1 at its end, one for each matrix.
+@primitive(MATRIX, vjp=(_pinv_vjp, None, None), jvp=_pinv_jvp, dtype="float", batch=_pinv_batch)
+def pinv(xp: Any, x: Any, rtol: Any, atol: Any, /, *, hermitian: bool = False) -> Any:
+    """Pseudo-inverses; tolerances are numbers or, with two axes of size 1 at their end, one for each matrix.
 
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> lg.ops.linalg.decompositions.pinv(lg.asarray([[2.0, 0.0], [0.0, 0.0]]), 1e-3).tolist()
+    >>> lg.ops.linalg.decompositions.pinv(lg.asarray([[2.0, 0.0], [0.0, 0.0]]), 1e-3, 0.0).tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
-    u, s, vh = xp.linalg.svd(x, full_matrices=False)
-    s = _row(xp, s)
-    if s.shape[-1]:
-        kept = s > rtol * xp.max(s, axis=-1, keepdims=True)
-        s = xp.where(kept, 1 / xp.where(kept, s, xp.ones_like(s)), xp.zeros_like(s))
-    return xp.matmul(adjoint(xp, vh) * s, adjoint(xp, u))
+    if hermitian:
+        values, u = xp.linalg.eigh(x)
+        vh = adjoint(xp, u)
+    else:
+        u, values, vh = xp.linalg.svd(x, full_matrices=False)
+    values = _row(xp, values)
+    if values.shape[-1]:
+        sizes = xp.abs(values)
+        least = rtol * xp.max(sizes, axis=-1, keepdims=True)
+        kept = (sizes > least) & (sizes > atol)
+        values = xp.where(kept, 1 / xp.where(kept, values, xp.ones_like(values)), xp.zeros_like(values))
+    return xp.matmul(adjoint(xp, vh) * values, adjoint(xp, u))
 
 
 # -- orthogonal and triangular -------------------------------------------------------------------

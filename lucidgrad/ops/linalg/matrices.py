@@ -352,7 +352,7 @@ def _cholesky_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, upper: bool) -> Any:
 
 
 @primitive(MATRIX, vjp=_cholesky_vjp, jvp=_cholesky_jvp, dtype="float", batch=on_matrices("cholesky"))
-def cholesky(xp: Any, x: Any, /, *, upper: bool = False) -> Any:
+def cholesky(xp: Any, x: Any, /, upper: bool = False) -> Any:
     """The lower triangle L with ``x = L Lᴴ`` of positive definite matrices; upper: its adjoint.
 
     The gradient is Hermitian: x counts as a Hermitian matrix, whichever triangle is read.

@@ -82,7 +82,7 @@ def matmul(xp: Any, x1: Any, x2: Any, /) -> Any:
 
 
 # -- PyTorch's products, which name the dimensions they take ----------------------------------------
-def _need(name: str, **arguments: tuple[Any, int]) -> None:
+def need_ranks(name: str, **arguments: tuple[Any, int]) -> None:
     """Raise unless every argument has the number of dimensions that stands with it."""
     for argument, (x, rank) in arguments.items():
         if x.ndim != rank:
@@ -100,7 +100,7 @@ def mv(input: Any, vec: Any) -> Any:
     >>> v.grad.tolist()
     [4.0, 6.0]
     """
-    _need("mv", input=(input, 2), vec=(vec, 1))
+    need_ranks("mv", input=(input, 2), vec=(vec, 1))
     return matmul(input, vec)
 
 
@@ -115,7 +115,7 @@ def mm(input: Any, mat2: Any) -> Any:
     >>> x.grad.tolist()
     [[1.0, 2.0]]
     """
-    _need("mm", input=(input, 2), mat2=(mat2, 2))
+    need_ranks("mm", input=(input, 2), mat2=(mat2, 2))
     return matmul(input, mat2)
 
 
@@ -130,13 +130,14 @@ def bmm(input: Any, mat2: Any) -> Any:
     >>> x.grad.tolist()
     [[[1.0, 2.0]]]
     """
-    _need("bmm", input=(input, 3), mat2=(mat2, 3))
+    need_ranks("bmm", input=(input, 3), mat2=(mat2, 3))
     if input.shape[0] != mat2.shape[0]:
         raise ValueError(f"bmm: given batches of {input.shape[0]} and {mat2.shape[0]} matrices, expected as many")
     return matmul(input, mat2)
 
 
-def _blend(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def blend(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * product``."""
     product = product if alpha == 1 else arithmetic.multiply(product, alpha)
     if beta == 0:
         return product  # a NaN in the input does not count then
@@ -155,7 +156,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     >>> b.grad.tolist()
     [6.0, 6.0]
     """
-    return _blend(input, mm(mat1, mat2), beta, alpha)
+    return blend(input, mm(mat1, mat2), beta, alpha)
 
 
 @in_precision("low")
@@ -170,7 +171,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     >>> b.grad.tolist()
     [12.0, 12.0]
     """
-    return _blend(input, bmm(batch1, batch2), beta, alpha)
+    return blend(input, bmm(batch1, batch2), beta, alpha)
 
 
 # -- contractions --------------------------------------------------------------------------------

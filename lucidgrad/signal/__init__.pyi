@@ -1,0 +1,36 @@
+# Written by `python -m tools.stubs`: what is wrong here is mended there.
+
+from collections.abc import Sequence
+from typing import Literal
+
+from lucidgrad.signal import windows as windows
+from lucidgrad.tensor import Tensor
+from lucidgrad.typing import ArrayLike
+
+__all__ = [
+    "convolve",
+    "correlate",
+    "correlation_lags",
+    "fftconvolve",
+    "windows",
+]
+
+def convolve(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: Literal["full", "same", "valid"] = "full",
+    method: Literal["auto", "direct", "fft"] = "auto",
+) -> Tensor: ...
+def correlate(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: Literal["full", "same", "valid"] = "full",
+    method: Literal["auto", "direct", "fft"] = "auto",
+) -> Tensor: ...
+def correlation_lags(in1_len: int, in2_len: int, mode: Literal["full", "same", "valid"] = "full") -> Tensor: ...
+def fftconvolve(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: Literal["full", "same", "valid"] = "full",
+    axes: int | Sequence[int] | None = None,
+) -> Tensor: ...
