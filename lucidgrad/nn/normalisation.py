@@ -84,6 +84,9 @@ class _Tracking(_Affine):
                 f"{' or '.join(map(str, self.ranks))} axes"
             )
 
+    def _channel_axis(self, x: lg.Tensor) -> int:
+        return 1
+
     def _load_from_state_dict(
         self,
         state_dict: Any,
@@ -218,8 +221,8 @@ class _InstanceNorm(_Tracking):
     def forward(self, input: lg.Tensor) -> lg.Tensor:
         """Normalise ``(n, channels, *sizes)``, or the same without n."""
         self._check_rank(input)
-        single = input.ndim == self.ranks[0]
-        channels = input.shape[0 if single else 1]
+        axis = self._channel_axis(input)
+        single, channels = axis == 0, input.shape[axis]
         if channels != self.num_features:
             text = (
                 f"{type(self).__name__}: given an input of shape {tuple(input.shape)}, expected "
@@ -235,6 +238,9 @@ class _InstanceNorm(_Tracking):
             x, self.running_mean, self.running_var, self.weight, self.bias, own, momentum, self.eps
         )
         return y.reshape(tuple(input.shape)) if single else y
+
+    def _channel_axis(self, x: lg.Tensor) -> int:
+        return 0 if x.ndim == self.ranks[0] else 1
 
 
 class InstanceNorm1d(_InstanceNorm):
