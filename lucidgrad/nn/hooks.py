@@ -343,12 +343,17 @@ class Hookable:
 
 
 # -- for all modules -----------------------------------------------------------------------------
+def _everywhere(purpose: str, hook: Any) -> Handle:
+    entry: Any = (purpose, hook)
+    return Handle(everywhere, entry)
+
+
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> Handle:
     """Call ``hook(module, args)`` before the `forward` of every module, and before hooks of its own.
 
     What it returns, if anything, takes the place of ``args``.
     """
-    return Handle(everywhere, ("forward_pre", (hook, False)))
+    return _everywhere("forward_pre", (hook, False))
 
 
 def register_module_forward_hook(
@@ -367,12 +372,12 @@ def register_module_forward_hook(
     >>> [type(module).__name__ for module in called]
     ['ReLU', 'Tanh', 'Sequential']
     """
-    return Handle(everywhere, ("forward", (hook, with_kwargs, always_call)))
+    return _everywhere("forward", (hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Handle:
     """Call ``hook(module, grad_output)`` before gradients pass any module; it may return other ones."""
-    return Handle(everywhere, ("backward_pre", hook))
+    return _everywhere("backward_pre", hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> Handle:
@@ -380,7 +385,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> Handle:
 
     It may return other gradients for the inputs.
     """
-    return Handle(everywhere, ("backward", hook))
+    return _everywhere("backward", hook)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> Handle:

@@ -13,6 +13,7 @@ __all__ = [
     "UninitializedBuffer",
     "UninitializedParameter",
     "UninitializedTensorMixin",
+    "factory_kwargs",
     "is_lazy",
 ]
 
@@ -118,7 +119,7 @@ class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):
     cls_to_become: type
 
     @property
-    def array(self) -> Any:  # type: ignore[override]
+    def array(self) -> Any:  # type: ignore[override,misc]
         """Not there yet: everything that computes asks for it."""
         raise ValueError(
             f"given an {type(self).__name__}, expected a tensor with values: its shape is not known yet; call the "
@@ -293,3 +294,26 @@ class _PassingUninitializedBuffer(UninitializedBuffer):
     __slots__ = ()
     persistent = False
     cls_to_become = _Passing.Buffer
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments ``device`` and ``dtype`` among those of a module, for functions that make tensors.
+
+    They may also be given together as ``factory_kwargs``; others are refused.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.factory_kwargs({"dtype": "float64", "factory_kwargs": {"device": "cpu"}})
+    {'device': 'cpu', 'dtype': 'float64'}
+    """
+    given = dict(kwargs or {})
+    made = dict(given.pop("factory_kwargs", {}))
+    unknown = given.keys() - {"device", "dtype"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    for name, value in given.items():
+        if name in made:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        made[name] = value
+    return made
