@@ -108,7 +108,7 @@ class _Passing:
 _ARRAY: Any = lg.Tensor.array
 
 
-class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):
+class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):  # type: ignore[misc]
     """A tensor whose shape is not known yet: it has a dtype and a device, and no array that could be used.
 
     Until it is materialised it is an instance of its own class, not of Tensor's; then it becomes what it stands for,
@@ -119,7 +119,7 @@ class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):
     cls_to_become: type
 
     @property
-    def array(self) -> Any:  # type: ignore[override,misc]
+    def array(self) -> Any:
         """Not there yet: everything that computes asks for it."""
         raise ValueError(
             f"given an {type(self).__name__}, expected a tensor with values: its shape is not known yet; call the "
@@ -171,7 +171,7 @@ class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):
         return type(self)(self.requires_grad, device=made.device, dtype=made.dtype)  # type: ignore[call-arg]
 
     @property
-    def data(self) -> Self:
+    def data(self) -> lg.Tensor:
         """Itself: there are no values."""
         return self
 
@@ -184,9 +184,10 @@ class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):
         kind = type(self)
         self.__class__ = lg.Tensor  # type: ignore[assignment]
         try:
-            return lg.Tensor.requires_grad_(self, requires_grad)  # type: ignore[return-value]
+            lg.Tensor.requires_grad_(self, requires_grad)
         finally:
             self.__class__ = kind  # type: ignore[assignment]
+        return self
 
     def __repr__(self) -> str:
         return f"<Uninitialized{type(self).cls_to_become.__name__}>"

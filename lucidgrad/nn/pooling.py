@@ -92,6 +92,7 @@ class MaxPool3d(_MaxPool):
 class _FractionalMaxPool(Module):
     axes: int
     _function: Any
+    _random_samples: Any
 
     def __init__(
         self,
@@ -108,8 +109,8 @@ class _FractionalMaxPool(Module):
             raise ValueError(f"{name}: given {given} of output_size and output_ratio, expected one of them")
         self.kernel_size = per_axis(name, "kernel_size", kernel_size, axes)
         self.output_size = None if output_size is None else per_axis(name, "output_size", output_size, axes)
-        ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * axes
-        self.output_ratio: Any = None if output_ratio is None else ratios
+        ratios: Any = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * axes
+        self.output_ratio = None if output_ratio is None else ratios
         if output_ratio is not None and not all(0 < r < 1 for r in ratios):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
         self.return_indices = return_indices
@@ -117,9 +118,8 @@ class _FractionalMaxPool(Module):
 
     def forward(self, input: lg.Tensor) -> Any:
         """Pool ``(n, channels, *sizes)``, or the same without n."""
-        samples: Any = self._random_samples
         return type(self)._function(
-            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, samples
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
         )
 
 

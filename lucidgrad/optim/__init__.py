@@ -26,6 +26,7 @@ from .adam import Adam, AdamW
 from .adam_variants import Adamax, NAdam, RAdam
 from .adaptive import Adadelta, Adagrad, RMSprop
 from .averages import EMA
+from .exchange import swap_in_optimizer_params_and_state
 from .lbfgs import LBFGS
 from .minimising import minimize_scipy
 from .muon import Muon
@@ -61,6 +62,7 @@ __all__ = [
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
     "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]
 
 

@@ -135,6 +135,29 @@ def test_rare_functions_are_torchs(torch):
     agree(torch, F.native_channel_shuffle, theirs.native_channel_shuffle, fixed(draw(1, 4, 2, 2)), groups=2)
 
 
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+def test_products_of_parts(where):
+    """Along rows, columns, and the axis that is summed over; what comes after the last part gives zeros."""
+    ends, stack, wide, tall = [2, 2, 5], draw(3, 4, 6), draw(6, 4), draw(4, 6)
+
+    def parts(matrix, axis):
+        return np.split(matrix, ends, axis=axis)[:3]
+
+    for a, b, expected in (
+        (wide, stack, np.concatenate([p @ m for p, m in zip(parts(wide, 0), stack, strict=True)] + [np.zeros((1, 6))])),
+        (stack.swapaxes(1, 2), tall, np.concatenate(
+            [m @ p for p, m in zip(parts(tall, 1), stack.swapaxes(1, 2), strict=True)] + [np.zeros((6, 1))], axis=1)),
+        (tall, wide, np.stack([p @ q for p, q in zip(parts(tall, 1), parts(wide, 0), strict=True)])),
+    ):  # fmt: skip
+        given = [lg.tensor(t, device=where, requires_grad=True) for t in (a, b)]
+        y = F.grouped_mm(*given, offs=lg.tensor(ends, device=where))
+        np.testing.assert_allclose(y.detach().cpu().numpy(), expected, rtol=1e-12, atol=1e-12)
+        y.sum().backward()
+        assert [g.grad.shape for g in given] == [g.shape for g in given]
+    with pytest.raises(RuntimeError, match="offs"):
+        F.grouped_mm(lg.tensor(wide), lg.tensor(stack))
+
+
 def test_pairs_of_rows():
     x = draw(4, 3)
     expected = [np.linalg.norm(x[i] - x[j]) for i in range(4) for j in range(i + 1, 4)]

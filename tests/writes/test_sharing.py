@@ -54,8 +54,9 @@ WITHOUT = {
         zero_grad
     """,
     "nn": """
-        Buffer Module ModuleDict ModuleList Parameter ParameterDict ParameterList RNNBase RNNCellBase CTCLoss
-        MaxUnpool1d MaxUnpool2d MaxUnpool3d TransformerDecoder TransformerEncoder
+        Buffer Container Module ModuleDict ModuleList Parameter ParameterDict ParameterList RNNBase RNNCellBase CTCLoss
+        MaxUnpool1d MaxUnpool2d MaxUnpool3d TransformerDecoder TransformerEncoder UninitializedBuffer
+        UninitializedParameter
     """,
 }
 

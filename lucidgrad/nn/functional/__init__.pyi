@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, overload
 
 from lucidgrad.tensor import Tensor
-from lucidgrad.typing import Axes, DTypeLike
+from lucidgrad.typing import ArrayLike, Axes, DTypeLike
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -58,6 +58,7 @@ __all__ = [
     "glu",
     "grid_sample",
     "group_norm",
+    "grouped_mm",
     "gru_cell",
     "gumbel_softmax",
     "hardshrink",
@@ -437,6 +438,14 @@ def group_norm(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-05,
+) -> Tensor: ...
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: ArrayLike | None = None,
 ) -> Tensor: ...
 def gru_cell(
     input: Tensor,

@@ -5,6 +5,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple, Self
 
 import lucidgrad as lg
+from lucidgrad.refusals import guard as _guard
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
@@ -381,3 +382,6 @@ def stretches(sequence: PackedSequence) -> list[lg.Tensor]:
         lg.reshape(sequence.data[end - size * steps : end], (steps, size, *rest))
         for end, (size, steps) in zip(ends, runs, strict=True)
     ]
+
+
+_guard(__name__, __all__)
