@@ -105,10 +105,10 @@ class _Passing:
 
 
 # -- without a shape -----------------------------------------------------------------------------
-_ARRAY: Any = lg.Tensor.array
+_ARRAY: Any = lg.Tensor.array  # type: ignore[misc]
 
 
-class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):  # type: ignore[misc]
+class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):
     """A tensor whose shape is not known yet: it has a dtype and a device, and no array that could be used.
 
     Until it is materialised it is an instance of its own class, not of Tensor's; then it becomes what it stands for,
@@ -186,7 +186,7 @@ class UninitializedTensorMixin(lg.Tensor, metaclass=_Role):  # type: ignore[misc
         try:
             lg.Tensor.requires_grad_(self, requires_grad)
         finally:
-            self.__class__ = kind  # type: ignore[assignment]
+            self.__class__ = kind
         return self
 
     def __repr__(self) -> str:

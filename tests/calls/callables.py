@@ -186,6 +186,7 @@ WRITTEN: dict[str, list[str]] = {
     },
     "nn.init.calculate_gain": ["'tanh'"],
     "nn.AdaptiveLogSoftmaxWithLoss": ["8,9,[2,5]"],
+    "nn.Container": ["a=nn.Linear(2,3)"],
     "nn.FractionalMaxPool2d": ["2,3"],
     "nn.FractionalMaxPool3d": ["2,3"],
     "nn.factory_kwargs": ["{'dtype':'float64'}"],
@@ -236,6 +237,9 @@ WRITTEN: dict[str, list[str]] = {
 
 #: Calls of modules' ``forward``, by class: how one is made, and what it takes.
 FORWARD: dict[str, str] = {
+    "AdaptiveLogSoftmaxWithLoss": "8,9,[2,5] | X(2,8),I(2)", "FractionalMaxPool2d": "2,2 | X(2,3,4,4)",
+    "LazyLinear": "2 | X(2,3)", "LazyConv2d": "2,2 | X(2,3,4,4)", "LazyBatchNorm1d": " | X(2,3)",
+    "LinearCrossEntropyLoss": "3,4 | X(2,3),I(2)",
     "AdaptiveAvgPool2d": "2 | X(2,3,4,4)", "AvgPool2d": "2 | X(2,3,4,4)", "BatchNorm1d": "3 | X(2,3)",
     "BatchNorm2d": "3 | X(2,3,4,4)", "BCELoss": " | X(2,3),X(2,3)", "BCEWithLogitsLoss": " | X(2,3),X(2,3)",
     "Bilinear": "3,4,2 | X(2,3),X(2,4)", "Conv1d": "3,4,2 | X(2,3,4)", "Conv2d": "3,4,2 | X(2,3,4,4)",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, overload
 
 from lucidgrad.tensor import Tensor
-from lucidgrad.typing import ArrayLike, Axes, DTypeLike
+from lucidgrad.typing import Axes, DTypeLike
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -163,7 +163,7 @@ def adaptive_max_pool1d_with_indices(
     input: Tensor,
     output_size: int | Sequence[int | None] | None,
     return_indices: bool = False,
-) -> Tensor: ...
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool2d(
     input: Tensor,
@@ -181,7 +181,7 @@ def adaptive_max_pool2d_with_indices(
     input: Tensor,
     output_size: int | Sequence[int | None] | None,
     return_indices: bool = False,
-) -> Tensor: ...
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool3d(
     input: Tensor,
@@ -199,7 +199,7 @@ def adaptive_max_pool3d_with_indices(
     input: Tensor,
     output_size: int | Sequence[int | None] | None,
     return_indices: bool = False,
-) -> Tensor: ...
+) -> tuple[Tensor, Tensor]: ...
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor: ...
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor: ...
 def avg_pool1d(
@@ -383,14 +383,25 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor: ...
+@overload
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
     output_size: int | Sequence[int] | None = None,
     output_ratio: float | Sequence[float] | None = None,
-    return_indices: bool = False,
+    return_indices: Literal[False] = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor: ...
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool2d_with_indices(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -398,15 +409,26 @@ def fractional_max_pool2d_with_indices(
     output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> Tensor: ...
+) -> tuple[Tensor, Tensor]: ...
+@overload
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],
     output_size: int | Sequence[int] | None = None,
     output_ratio: float | Sequence[float] | None = None,
-    return_indices: bool = False,
+    return_indices: Literal[False] = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor: ...
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def fractional_max_pool3d_with_indices(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -414,7 +436,7 @@ def fractional_max_pool3d_with_indices(
     output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> Tensor: ...
+) -> tuple[Tensor, Tensor]: ...
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -445,7 +467,7 @@ def grouped_mm(
     *,
     offs: Tensor | None = None,
     bias: Tensor | None = None,
-    out_dtype: ArrayLike | None = None,
+    out_dtype: DTypeLike | None = None,
 ) -> Tensor: ...
 def gru_cell(
     input: Tensor,
@@ -614,7 +636,7 @@ def max_pool1d_with_indices(
     dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Tensor: ...
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def max_pool2d(
     input: Tensor,
@@ -644,7 +666,7 @@ def max_pool2d_with_indices(
     dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Tensor: ...
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def max_pool3d(
     input: Tensor,
@@ -674,7 +696,7 @@ def max_pool3d_with_indices(
     dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Tensor: ...
+) -> tuple[Tensor, Tensor]: ...
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
