@@ -87,6 +87,7 @@ EXCEPTIONS = {
     "load.path": "str | os.PathLike[str] | IO[bytes]",
     "moveaxis.source": "int | Sequence[int]",
     "movedim.source": "int | Sequence[int]",
+    "nn.functional.grouped_mm.out_dtype": "DTypeLike | None",
     "norm.p": "float | str",
     "save.obj": "object",
     "save.path": "str | os.PathLike[str] | IO[bytes]",
@@ -100,6 +101,12 @@ EXCEPTIONS = {
 
 #: What a function gives, if that is neither a tensor nor said by its annotation.
 RESULTS = {
+    **{
+        f"nn.functional.{kind}max_pool{n}d_with_indices": "tuple[Tensor, Tensor]"
+        for n in (1, 2, 3)
+        for kind in ("", "adaptive_", "fractional_")
+        if (kind, n) != ("fractional_", 1)
+    },
     "Tensor.__array__": "np.ndarray[Any, Any]",
     "Tensor.__array_namespace__": "ModuleType",
     "Tensor.__contains__": "bool",
@@ -145,6 +152,8 @@ FLAGS = {
     "nn.functional.adaptive_max_pool1d": (("return_indices",), "tuple[Tensor, Tensor]"),
     "nn.functional.adaptive_max_pool2d": (("return_indices",), "tuple[Tensor, Tensor]"),
     "nn.functional.adaptive_max_pool3d": (("return_indices",), "tuple[Tensor, Tensor]"),
+    "nn.functional.fractional_max_pool2d": (("return_indices",), "tuple[Tensor, Tensor]"),
+    "nn.functional.fractional_max_pool3d": (("return_indices",), "tuple[Tensor, Tensor]"),
     "nn.functional.max_pool1d": (("return_indices",), "tuple[Tensor, Tensor]"),
     "nn.functional.max_pool2d": (("return_indices",), "tuple[Tensor, Tensor]"),
     "nn.functional.max_pool3d": (("return_indices",), "tuple[Tensor, Tensor]"),

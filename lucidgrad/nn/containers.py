@@ -1,6 +1,7 @@
 """Modules that hold other modules or parameters in order or by name."""
 
 import operator
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
@@ -8,7 +9,7 @@ import lucidgrad as lg
 from lucidgrad.nn.module import Module
 from lucidgrad.nn.parameter import Parameter
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 def _place(index: Any, size: int) -> int:
@@ -492,3 +493,27 @@ class ParameterDict(Module):
     def __ior__(self, other: "ParameterDict") -> Self:
         self.update(other)
         return self
+
+
+class Container(Module):
+    """A module with given submodules, from before `Module` did all this: it warns.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lucidgrad as lg
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     lg.nn.Container(first=lg.nn.Identity()).first
+    Identity()
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
+            "instead.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)

@@ -55,13 +55,17 @@ class _Convolution(Module):
         self.padding_mode = padding_mode
         self.padding: str | tuple[int, ...] = self._read_padding(name, padding)
         self._around = self._pad_widths()
-        shape = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
-        self.weight = Parameter(lg.empty((*shape, *self.kernel_size), device=device, dtype=dtype))
+        self.weight = Parameter(lg.empty(self._weight_shape(in_channels, out_channels), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(lg.empty((out_channels,), device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
+
+    def _weight_shape(self, i: int, o: int) -> tuple[int, ...]:
+        """For so many channels in and out."""
+        channels = (i, o // self.groups) if self.transposed else (o, i // self.groups)
+        return (*channels, *self.kernel_size)
 
     def _read_padding(self, name: str, padding: Sizes | str) -> str | tuple[int, ...]:
         if not isinstance(padding, str):

@@ -69,7 +69,7 @@ class Embedding(_Table):
     scale_grad_by_freq : bool
         Divide gradients by how often an index occurs.
     sparse : bool
-        Accepted; gradients are dense here.
+        Accepted; gradients are dense here, and `SparseAdam` leaves rows alone that they don't touch.
     device, dtype
         Of the vectors.
 

@@ -8,9 +8,19 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.autograd.graph import Handle
 
-__all__ = ["Hookable", "Hooks"]
+__all__ = [
+    "Hookable", "Hooks", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]  # fmt: skip
 
 _Registry = OrderedDict[int, Any]
+
+#: Hooks around the calls of all modules, (purpose, hook) each. One registry, so that a call asks one question.
+everywhere: _Registry = OrderedDict()
+#: Hooks for what all modules are given: parameters, buffers and submodules.
+registrations: dict[str, _Registry] = {kind: OrderedDict() for kind in ("parameter", "buffer", "module")}
 
 
 class Hooks:
@@ -32,6 +42,23 @@ def live(registry: _Registry) -> Iterator[Any]:
     for key, hook in tuple(registry.items()):
         if key in registry:
             yield hook
+
+
+def around(module: Any, purpose: str) -> Iterator[Any]:
+    """The hooks of all modules, then those of one."""
+    for kind, hook in live(everywhere):
+        if kind == purpose:
+            yield hook
+    if module._hooks is not None:
+        yield from live(getattr(module._hooks, purpose))
+
+
+def registered(kind: str, module: Any, name: str, value: Any) -> Any:
+    """What a module is given under a name, after the hooks for that."""
+    for hook in live(registrations[kind]):
+        other = hook(module, name, value)
+        value = value if other is None else other
+    return value
 
 
 class _Identity(lg.autograd.Function):
@@ -74,8 +101,8 @@ def _packed(places: list[int], gradients: Any, size: int) -> tuple[Any, ...]:
 class _BackwardWatch:
     """The backward hooks of one call of a module: sees the gradients of its outputs, then of its inputs."""
 
-    def __init__(self, module: Any, hooks: Hooks) -> None:
-        self.module, self.hooks = module, hooks
+    def __init__(self, module: Any) -> None:
+        self.module = module
         self.outside: tuple[Any, ...] | None = None  # gradients of the outputs, while the walk is inside
         self.inputs_watched = False
         self.n_inputs = 0
@@ -90,7 +117,7 @@ class _BackwardWatch:
                     return None
                 try:
                     packed = self._run(
-                        live(self.hooks.backward), _packed(places, gradients, self.n_inputs), "grad_input"
+                        around(self.module, "backward"), _packed(places, gradients, self.n_inputs), "grad_input"
                     )
                 finally:
                     self.outside = None
@@ -109,7 +136,7 @@ class _BackwardWatch:
         def watch(node: Any, places: list[int]) -> None:
             def started(gradients: Any) -> Any:
                 packed = _packed(places, gradients, len(values))
-                for hook in live(self.hooks.backward_pre):
+                for hook in around(self.module, "backward_pre"):
                     packed = self._checked(hook(self.module, packed), packed, "grad_output")
                 self.outside = packed
                 if not self.inputs_watched:
@@ -143,7 +170,7 @@ class _BackwardWatch:
     def _without_inputs(self) -> None:
         """No input wants a gradient: the hooks still see the gradients of the outputs."""
         try:
-            for hook in live(self.hooks.backward):
+            for hook in around(self.module, "backward"):
                 returned = hook(self.module, (None,) * self.n_inputs, self.outside)
                 if returned is not None and not (
                     isinstance(returned, tuple) and all(part is None for part in returned)
@@ -224,6 +251,10 @@ class Hookable:
         """
         return self._register("backward", hook, prepend)
 
+    def register_backward_hook(self, hook: Callable[..., Any]) -> Handle:
+        """The same as `register_full_backward_hook`, by an older name."""
+        return self.register_full_backward_hook(hook)
+
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects."""
         return self._register("saving", hook)
@@ -250,17 +281,16 @@ class Hookable:
         return self._register("loaded", hook)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        hooks = self._hooks
-        assert hooks is not None
         result: Any = None
         called: list[Any] = []
         try:
-            args, kwargs = self._before(hooks, args, kwargs)
-            watch = _BackwardWatch(self, hooks) if hooks.backward or hooks.backward_pre else None
+            args, kwargs = self._before(args, kwargs)
+            asked = any(True for purpose in ("backward", "backward_pre") for _ in around(self, purpose))
+            watch = _BackwardWatch(self) if asked else None
             if watch is not None:
                 args = watch.enter(args)
             result = self.forward(*args, **kwargs)
-            for entry in live(hooks.forward):
+            for entry in around(self, "forward"):
                 called.append(entry)
                 hook, with_kwargs, _ = entry
                 returned = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
@@ -277,11 +307,11 @@ class Hookable:
                     result = watch.leave(result)
             return result
         except Exception:
-            self._after_failure(hooks, called, args, kwargs, result)
+            self._after_failure(called, args, kwargs, result)
             raise
 
-    def _before(self, hooks: Hooks, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        for hook, with_kwargs in live(hooks.forward_pre):
+    def _before(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        for hook, with_kwargs in around(self, "forward_pre"):
             if with_kwargs:
                 returned = hook(self, args, kwargs)
                 if returned is not None:
@@ -297,8 +327,8 @@ class Hookable:
                     args = returned if isinstance(returned, tuple) else (returned,)
         return args, kwargs
 
-    def _after_failure(self, hooks: Hooks, called: list[Any], args: Any, kwargs: Any, result: Any) -> None:
-        for entry in live(hooks.forward):
+    def _after_failure(self, called: list[Any], args: Any, kwargs: Any, result: Any) -> None:
+        for entry in around(self, "forward"):
             hook, with_kwargs, always = entry
             if not always or any(entry is other for other in called):
                 continue
@@ -310,3 +340,69 @@ class Hookable:
                     f"error was raised in forward: {error}",
                     stacklevel=4,
                 )
+
+
+# -- for all modules -----------------------------------------------------------------------------
+def _everywhere(purpose: str, hook: Any) -> Handle:
+    entry: Any = (purpose, hook)
+    return Handle(everywhere, entry)
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> Handle:
+    """Call ``hook(module, args)`` before the `forward` of every module, and before hooks of its own.
+
+    What it returns, if anything, takes the place of ``args``.
+    """
+    return _everywhere("forward_pre", (hook, False))
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> Handle:
+    """Call ``hook(module, args, output)`` after the `forward` of every module, and before hooks of its own.
+
+    What it returns, if anything, is the output. Arguments as of `Module.register_forward_hook`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> called = []
+    >>> with lg.nn.modules.module.register_module_forward_hook(lambda module, args, y: called.append(module)):
+    ...     y = lg.nn.Sequential(lg.nn.ReLU(), lg.nn.Tanh())(lg.ones(2))
+    >>> [type(module).__name__ for module in called]
+    ['ReLU', 'Tanh', 'Sequential']
+    """
+    return _everywhere("forward", (hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Handle:
+    """Call ``hook(module, grad_output)`` before gradients pass any module; it may return other ones."""
+    return _everywhere("backward_pre", hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> Handle:
+    """Call ``hook(module, grad_input, grad_output)`` when the gradients of any module's inputs are known.
+
+    It may return other gradients for the inputs.
+    """
+    return _everywhere("backward", hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> Handle:
+    """The same as `register_module_full_backward_hook`, by an older name."""
+    return register_module_full_backward_hook(hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Handle:
+    """Call ``hook(module, name, parameter)`` when a module is given a parameter; it may return another one."""
+    return Handle(registrations["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Handle:
+    """Call ``hook(module, name, buffer)`` when a module is given a buffer; it may return another one."""
+    return Handle(registrations["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> Handle:
+    """Call ``hook(module, name, submodule)`` when a module is given a submodule; it may return another one."""
+    return Handle(registrations["module"], hook)

@@ -3,18 +3,21 @@
 The functions return their tensor, and nothing of what they do is recorded.
 """
 
+import functools
 import math
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ParamSpec
 
 import lucidgrad as lg
 from lucidgrad.refusals import guard as _guard
 
 __all__ = [
-    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
-    "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
+    "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse",
+    "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform",
+    "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
 
@@ -359,5 +362,44 @@ def sparse_(tensor: lg.Tensor, sparsity: float, std: float = 0.01, generator: An
 
     return _fill(tensor, draw)
 
+
+# -- older names ---------------------------------------------------------------------------------
+_P = ParamSpec("_P")
+
+
+def _older(function: Callable[_P, lg.Tensor], arguments: str) -> Callable[_P, lg.Tensor]:
+    """A function by its name without the underscore, which says that there is a newer one."""
+    new = function.__name__
+    old = new.removesuffix("_")
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> lg.Tensor:
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = old
+    call.__doc__ = f"""The same as `{new}`, by an older name: it warns.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lucidgrad as lg
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     w = lg.nn.init.{old}({arguments})
+    """
+    return call
+
+
+constant = _older(constant_, "lg.empty(2), 1.0")
+dirac = _older(dirac_, "lg.empty(1, 1, 3)")
+eye = _older(eye_, "lg.empty(2, 2)")
+kaiming_normal = _older(kaiming_normal_, "lg.empty(2, 2)")
+kaiming_uniform = _older(kaiming_uniform_, "lg.empty(2, 2)")
+normal = _older(normal_, "lg.empty(2)")
+orthogonal = _older(orthogonal_, "lg.empty(2, 2)")
+sparse = _older(sparse_, "lg.empty(2, 2), 0.5")
+uniform = _older(uniform_, "lg.empty(2)")
+xavier_normal = _older(xavier_normal_, "lg.empty(2, 2)")
+xavier_uniform = _older(xavier_uniform_, "lg.empty(2, 2)")
 
 _guard(__name__, __all__)

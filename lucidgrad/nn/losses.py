@@ -1,15 +1,19 @@
 """Losses of values and targets as layers, with the arguments of the functions of the same name in `functional`."""
 
+import math
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.nn import functional
 from lucidgrad.nn.functional.arguments import legacy_reduction
+from lucidgrad.nn.linear import Linear
 from lucidgrad.nn.module import Module
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss", "KLDivLoss",
-    "L1Loss", "MSELoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
+    "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss",
 ]  # fmt: skip
 
 Weight = lg.Tensor | None
@@ -177,6 +181,100 @@ class NLLLoss(WeightedLoss):
     def forward(self, input: lg.Tensor, target: lg.Tensor) -> lg.Tensor:
         """Compute the loss."""
         return functional.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` by an older name: it warns.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lucidgrad as lg
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     loss = lg.nn.NLLLoss2d()
+    """
+
+    def __init__(
+        self,
+        weight: Weight = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead.", FutureWarning, stacklevel=3)
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
+class LinearCrossEntropyLoss(WeightedLoss):
+    """A linear layer and the cross-entropy of its logits.
+
+    Parameters
+    ----------
+    in_features, num_classes
+        How long an input is, and how many classes there are.
+    out_features
+        Sizes of places, each with a target of its own.
+    bias, device, dtype
+        As of `Linear`.
+    reduction, weight, ignore_index, label_smoothing, options
+        As of `functional.linear_cross_entropy`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> loss = lg.nn.LinearCrossEntropyLoss(3, 5)
+    >>> loss(lg.ones(2, 3), lg.tensor([0, 4])).backward()
+    >>> loss.linear.weight.grad.shape
+    (5, 3)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Weight = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: None = None,
+    ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"given a weight of shape {tuple(weight.shape)}, expected {(num_classes,)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"given label_smoothing={label_smoothing}, expected a number from 0 to 1")
+        super().__init__(weight, None, None, reduction)
+        self.num_classes, self.out_features, self.options = num_classes, out_features, options
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+        rows = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input: lg.Tensor, target: lg.Tensor) -> lg.Tensor:
+        """Compute the loss."""
+        bias, shape = self.linear.bias, (self.num_classes, *self.out_features)
+        return functional.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape((*shape, self.linear.in_features)),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:  # noqa: D102
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "
+            f"ignore_index={self.ignore_index}, label_smoothing={self.label_smoothing}, options={self.options}"
+        )
 
 
 class BCELoss(WeightedLoss):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import lucidgrad as lg
+from lucidgrad.nn.hooks import everywhere, registered
 from lucidgrad.nn.members import Members
 from lucidgrad.nn.parameter import Buffer, Parameter
 from lucidgrad.nn.state import Stateful
@@ -69,7 +70,7 @@ class Module(Stateful):
     def __call__(self: "Forward[P, R_co]", *args: "P.args", **kwargs: "P.kwargs") -> "R_co":
         """`forward`, with the hooks around it."""
         try:
-            if self._hooks is None:  # type: ignore[attr-defined]
+            if self._hooks is None and not everywhere:  # type: ignore[attr-defined]
                 return self.forward(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)  # type: ignore[attr-defined]
         except Exception as error:
@@ -105,6 +106,7 @@ class Module(Stateful):
             raise KeyError(f'{what} name can\'t be empty string ""')
         if name not in names and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
+        value = registered(what, self, name, value)
         names[name] = note
         self.__dict__[name] = value
 
@@ -158,11 +160,13 @@ class Module(Stateful):
         else:
             if "_parameter_names" in own:
                 self._refuse_stranger(name, value)
+                if name in self._buffer_names and value is not None:
+                    value = registered("buffer", self, name, value)
             object.__setattr__(self, name, value)
             return
         names = self._names(kind, what)
         if name in names:
-            own[name] = value
+            own[name] = registered(what[:-1], self, name, value)
             return
         if hasattr(type(self), name):
             raise KeyError(f"attribute '{name}' already exists")

@@ -11,7 +11,7 @@ from lucidgrad.nn.parameter import Parameter
 
 __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
-    "LayerNorm", "LocalResponseNorm", "RMSNorm",
+    "LayerNorm", "LocalResponseNorm", "RMSNorm", "SyncBatchNorm",
 ]  # fmt: skip
 
 
@@ -83,6 +83,9 @@ class _Tracking(_Affine):
                 f"{type(self).__name__}: given an input of shape {tuple(x.shape)}, expected "
                 f"{' or '.join(map(str, self.ranks))} axes"
             )
+
+    def _channel_axis(self, x: lg.Tensor) -> int:
+        return 1
 
     def _load_from_state_dict(
         self,
@@ -200,6 +203,59 @@ class BatchNorm3d(_BatchNorm):
     ranks = (5,)
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation over all processes of a training: here there is one, so its batch is all.
+
+    Parameters
+    ----------
+    num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
+        As for `BatchNorm2d`; the input has any sizes.
+    process_group
+        Accepted for compatibility.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> network = lg.nn.Sequential(lg.nn.Linear(2, 3), lg.nn.BatchNorm1d(3))
+    >>> type(lg.nn.SyncBatchNorm.convert_sync_batchnorm(network)[1]).__name__
+    'SyncBatchNorm'
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_rank(self, x: lg.Tensor) -> None:
+        if x.ndim < 2:
+            raise ValueError(f"SyncBatchNorm: given an input of shape {tuple(x.shape)}, expected (n, channels, *sizes)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """A module with this in place of all batch normalisations; parameters and statistics are the same tensors."""
+        made = module
+        if isinstance(module, _BatchNorm):
+            ways = (module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            made = cls(module.num_features, *ways, bias=module.bias is not None)
+            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
+                setattr(made, name, getattr(module, name))
+            made.train(module.training)
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
+
+
 class _InstanceNorm(_Tracking):
     def __init__(
         self,
@@ -218,8 +274,8 @@ class _InstanceNorm(_Tracking):
     def forward(self, input: lg.Tensor) -> lg.Tensor:
         """Normalise ``(n, channels, *sizes)``, or the same without n."""
         self._check_rank(input)
-        single = input.ndim == self.ranks[0]
-        channels = input.shape[0 if single else 1]
+        axis = self._channel_axis(input)
+        single, channels = axis == 0, input.shape[axis]
         if channels != self.num_features:
             text = (
                 f"{type(self).__name__}: given an input of shape {tuple(input.shape)}, expected "
@@ -235,6 +291,9 @@ class _InstanceNorm(_Tracking):
             x, self.running_mean, self.running_var, self.weight, self.bias, own, momentum, self.eps
         )
         return y.reshape(tuple(input.shape)) if single else y
+
+    def _channel_axis(self, x: lg.Tensor) -> int:
+        return 0 if x.ndim == self.ranks[0] else 1
 
 
 class InstanceNorm1d(_InstanceNorm):

@@ -11,8 +11,9 @@ from lucidgrad.nn.module import Module
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d",
-    "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
+    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
+    "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
+    "MaxUnpool3d",
 ]  # fmt: skip
 
 
@@ -86,6 +87,68 @@ class MaxPool3d(_MaxPool):
     """
 
     _function = staticmethod(functional.max_pool3d)
+
+
+class _FractionalMaxPool(Module):
+    axes: int
+    _function: Any
+    _random_samples: Any
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        output_size: Sizes | None = None,
+        output_ratio: float | Sequence[float] | None = None,
+        return_indices: bool = False,
+        _random_samples: lg.Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        name, axes = type(self).__name__, self.axes
+        if (output_size is None) == (output_ratio is None):
+            given = "neither" if output_size is None else "both"
+            raise ValueError(f"{name}: given {given} of output_size and output_ratio, expected one of them")
+        self.kernel_size = per_axis(name, "kernel_size", kernel_size, axes)
+        self.output_size = None if output_size is None else per_axis(name, "output_size", output_size, axes)
+        ratios: Any = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * axes
+        self.output_ratio = None if output_ratio is None else ratios
+        if output_ratio is not None and not all(0 < r < 1 for r in ratios):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+
+    def forward(self, input: lg.Tensor) -> Any:
+        """Pool ``(n, channels, *sizes)``, or the same without n."""
+        return type(self)._function(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The largest value in windows at random places, along two axes; see `functional.fractional_max_pool2d`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.FractionalMaxPool2d(3, output_ratio=0.5)(lg.ones((1, 2, 8, 6))).shape
+    (1, 2, 4, 3)
+    """
+
+    axes = 2
+    _function = staticmethod(functional.fractional_max_pool2d)
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """The largest value in windows at random places, along three axes; see `functional.fractional_max_pool2d`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.FractionalMaxPool3d(2, output_size=2)(lg.ones((1, 4, 4, 4))).shape
+    (1, 2, 2, 2)
+    """
+
+    axes = 3
+    _function = staticmethod(functional.fractional_max_pool3d)
 
 
 class _MaxUnpool(Module):

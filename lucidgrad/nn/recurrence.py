@@ -3,7 +3,7 @@
 import math
 import numbers
 import warnings
-from typing import Any
+from typing import Any, overload
 
 import lucidgrad as lg
 from lucidgrad.amp import is_autocast_enabled
@@ -15,6 +15,7 @@ from .functional.recurrence import gru_cell, lstm_cell, recurrent_layers, rnn_re
 from .init import uniform_
 from .module import Module
 from .parameter import Parameter
+from .utils.rnn import PackedSequence, stretches
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -113,26 +114,51 @@ class RNNBase(Module):
                 words.append(f"{name}={getattr(self, name)}")
         return ", ".join(words)
 
-    def _run(self, input: Tensor, hx: tuple[Tensor, ...] | None, widths: tuple[int, ...]) -> tuple[Tensor, Any]:
-        """The layers, for an input with or without a batch, and states of these widths."""
+    def _run(self, input: Any, hx: tuple[Tensor, ...] | None, widths: tuple[int, ...]) -> tuple[Any, Any]:
+        """The layers, for an input with or without a batch or packed sequences, and states of these widths."""
         who = "RNN" if self.mode.startswith("RNN") else self.mode
+        if isinstance(input, PackedSequence):
+            return self._run_packed(who, input, hx, widths)
         if input.ndim not in (2, 3):
             raise ValueError(f"{who}: Expected input to be 2D or 3D, got {input.ndim}D instead")
         batched, batch_axis = input.ndim == 3, 0 if self.batch_first else 1
         x = input if batched else input.unsqueeze(batch_axis)
         x = x.swapaxes(0, 1) if self.batch_first else x
         self._check_input(who, x)
-        count = self.num_layers * (1 + self.bidirectional)
-        if hx is None:
-            states = tuple(lg.zeros((count, x.shape[1], n), dtype=x.dtype, device=x.device) for n in widths)
-        else:
-            states = _check_states(who, hx, batched, [(count, x.shape[1], n) for n in widths], x.dtype)
-        weights = [[None if name is None else getattr(self, name) for name in names] for names in self._weight_names]
-        y, ends = recurrent_layers(self.mode, x, states, weights, self.dropout, self.training, self.bidirectional)
+        (y,), ends = self._layers([x], self._states(who, hx, batched, x, x.shape[1], widths))
         y = y.swapaxes(0, 1) if self.batch_first else y
         if not batched:
             return y.squeeze(batch_axis), tuple(end.squeeze(1) for end in ends)
         return y, ends
+
+    def _run_packed(
+        self, who: str, input: PackedSequence, hx: tuple[Tensor, ...] | None, widths: tuple[int, ...]
+    ) -> tuple[PackedSequence, Any]:
+        data, sizes, order, back = input
+        if data.ndim != 2:
+            raise RuntimeError(f"{who}: given packed data of shape {data.shape}, expected (elements, features)")
+        self._check_input(who, data)
+        states = self._states(who, hx, True, data, int(sizes[0]), widths)
+        if order is not None and hx is not None:
+            states = tuple(lg.take(s, order, axis=1) for s in states)
+        parts, ends = self._layers(stretches(input), states)
+        y = lg.concat([part.reshape((-1, part.shape[2])) for part in parts], axis=0)
+        if back is not None:
+            ends = tuple(lg.take(end, back, axis=1) for end in ends)
+        return PackedSequence(y, sizes, order, back), ends
+
+    def _states(
+        self, who: str, hx: tuple[Tensor, ...] | None, batched: bool, x: Tensor, batch: int, widths: tuple[int, ...]
+    ) -> tuple[Tensor, ...]:
+        """The states at the start: those given, or zeros."""
+        shapes: list[tuple[int, ...]] = [(self.num_layers * (1 + self.bidirectional), batch, n) for n in widths]
+        if hx is None:
+            return tuple(lg.zeros(shape, dtype=x.dtype, device=x.device) for shape in shapes)
+        return _check_states(who, hx, batched, shapes, x.dtype)
+
+    def _layers(self, parts: list[Tensor], states: tuple[Tensor, ...]) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+        weights = [[None if name is None else getattr(self, name) for name in names] for names in self._weight_names]
+        return recurrent_layers(self.mode, parts, states, weights, self.dropout, self.training, self.bidirectional)
 
     def _check_input(self, who: str, x: Tensor) -> None:
         weight = getattr(self, "weight_ih_l0")  # noqa: B009  a name that type checkers don't know
@@ -196,8 +222,12 @@ def _check_states(
 class _OneState(RNNBase):
     """Layers with a hidden state alone."""
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """All hidden states of the last layer, and those of every layer at the end."""
+    @overload
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def forward(self, input: PackedSequence, hx: Tensor | None = None) -> tuple[PackedSequence, Tensor]: ...
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+        """All hidden states of the last layer, packed if the input is, and those of every layer at the end."""
         y, (end,) = self._run(input, None if hx is None else (hx,), (self.hidden_size,))
         return y, end
 
@@ -320,8 +350,16 @@ class LSTM(RNNBase):
             *(device, dtype),
         )
 
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """All hidden states of the last layer; hidden and cell states of every layer at the end."""
+    @overload
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
+    @overload
+    def forward(
+        self, input: PackedSequence, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[PackedSequence, tuple[Tensor, Tensor]]: ...
+    def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Any, tuple[Tensor, Tensor]]:
+        """All hidden states of the last layer, packed if the input is; the states of every layer at the end."""
         y, (h, c) = self._run(input, hx, (self.proj_size or self.hidden_size, self.hidden_size))
         return y, (h, c)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import lucidgrad as lg
 from lucidgrad.nn.hooks import Hookable, live
-from lucidgrad.nn.parameter import Buffer, Parameter
+from lucidgrad.nn.parameter import Buffer, Parameter, is_lazy, uninitialise
 
 __all__ = ["IncompatibleKeys", "Stateful"]
 
@@ -38,12 +38,17 @@ class _Write:
     def __init__(self, module: Any, name: str, value: Any, assign: bool) -> None:
         self.module, self.name, self.value, self.assign = module, name, value, assign
         self.old: Any = None
+        self.kind: type | None = None  # of a target that had no shape
 
     def do(self, keep_old: bool) -> None:
         target = getattr(self.module, self.name)
         if self.assign:
             self.old = target
             setattr(self.module, self.name, self.value)
+        elif is_lazy(target):
+            self.kind = type(target)
+            target.materialize(self.value.shape)
+            target.copy_(self.value)
         else:
             self.old = target.detach().clone() if keep_old else None
             target.copy_(self.value)
@@ -51,6 +56,8 @@ class _Write:
     def undo(self) -> None:
         if self.assign:
             setattr(self.module, self.name, self.old)
+        elif self.kind is not None:
+            uninitialise(getattr(self.module, self.name), self.kind)
         else:
             getattr(self.module, self.name).copy_(self.old)
 
@@ -114,7 +121,7 @@ class Stateful(Hookable):
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         for name, value in self._own_state().items():
-            destination[prefix + name] = value if keep_vars else value.detach()
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
         if type(self).get_extra_state is not Stateful.get_extra_state:
             destination[prefix + _EXTRA] = self.get_extra_state()
 
@@ -208,6 +215,8 @@ class Stateful(Hookable):
 
     @staticmethod
     def _checked(key: str, target: Any, value: Any, error_msgs: list[str]) -> Any:
+        if is_lazy(target) and is_lazy(value):
+            return None
         try:
             found = as_values(value, target)
         except Exception as error:
@@ -216,6 +225,8 @@ class Stateful(Hookable):
                 f"but received {type(value)}: {error}."
             )
             return None
+        if is_lazy(target):
+            return found
         if target.ndim == 0 and found.shape == (1,):
             found = found[0]
         if found.shape != target.shape:

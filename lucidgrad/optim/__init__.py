@@ -21,25 +21,30 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 from lucidgrad.refusals import guard as _guard
 
 from . import lr_scheduler
+from .adafactor import Adafactor
 from .adam import Adam, AdamW
 from .adam_variants import Adamax, NAdam, RAdam
 from .adaptive import Adadelta, Adagrad, RMSprop
 from .averages import EMA
+from .exchange import swap_in_optimizer_params_and_state
 from .lbfgs import LBFGS
 from .minimising import minimize_scipy
 from .muon import Muon
 from .optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
-from .sgd import SGD
+from .sgd import ASGD, SGD
 from .signs import Lion, Rprop
+from .sparse_adam import SparseAdam
 
 if _TYPE_CHECKING:
     from . import swa_utils
 
 __all__ = [
+    "ASGD",
     "EMA",
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
@@ -51,11 +56,13 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "minimize_scipy",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
     "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]
 
 

@@ -1,9 +1,10 @@
-"""Gradient descent, with momentum or without."""
+"""Gradient descent, with momentum or without, and with a mean of the parameters."""
 
 from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.ops import steps
+from lucidgrad.ops.steps import Step
 
 from .elementwise import Elementwise, check, check_lr, check_ways
 from .optimizer import ParamsT
@@ -94,4 +95,100 @@ class SGD(Elementwise):
             nesterov=group["nesterov"],
             maximize=group["maximize"],
             first=number,
+        )
+
+
+# -- averaged ------------------------------------------------------------------------------------
+def _asgd(
+    xp: Any,
+    p: Any,
+    g: Any,
+    mean: Any,
+    *,
+    rate: float,
+    keep: float,
+    share: float,
+    decay: float,
+    averages: bool,
+    maximize: bool,
+) -> Any:
+    g = -g if maximize else g
+    g = g + decay * p if decay else g
+    p = p * keep - rate * g
+    return p, mean + (p - mean) * share if averages else p
+
+
+class ASGD(Elementwise):
+    """Gradient descent that also keeps the mean of the parameters (Polyak and Juditsky, 1992): ``state[p]["ax"]``.
+
+    Parameters
+    ----------
+    params, lr, weight_decay, maximize, foreach, capturable, differentiable
+        As for `Adam`.
+    lambd, alpha
+        The rate of step n is ``lr / (1 + lambd * lr * n) ** alpha``; every step takes ``lambd`` times the rate of a
+        parameter away.
+    t0
+        The step after which the mean begins.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimiser = lg.optim.ASGD([x], lr=0.25, lambd=0.0)
+    >>> (x * x).sum().backward()
+    >>> optimiser.step()
+    >>> x.tolist()
+    [0.5, -1.0]
+    """
+
+    _rule = Step("asgd_step", _asgd)
+    _numbers = ("step", "eta", "mu")
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check_ways("ASGD", foreach, capturable, differentiable)
+        defaults = dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach)
+        super().__init__(
+            params, defaults | dict(maximize=maximize, differentiable=differentiable, capturable=capturable)
+        )
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("ax",)
+
+    def _begin(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": 0, "eta": float(group["lr"]), "mu": 1.0, "ax": lg.zeros_like(p.detach())}
+
+    def _number(self, state: dict[str, Any]) -> Any:
+        return state.get("step", 0) + 1, state.get("eta"), state.get("mu", 1.0)
+
+    def _advance(self, state: dict[str, Any], number: Any, group: dict[str, Any]) -> None:
+        step, lr = number[0], float(group["lr"])
+        state["step"] = step
+        state["eta"] = lr / (1 + group["lambd"] * lr * step) ** group["alpha"]
+        state["mu"] = 1 / max(1.0, step - group["t0"])
+
+    def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
+        _, eta, mu = number
+        eta = float(group["lr"]) if eta is None else eta
+        return dict(
+            rate=eta,
+            keep=1.0 - group["lambd"] * eta,
+            share=mu,
+            decay=float(group["weight_decay"]),
+            averages=mu != 1,
+            maximize=group["maximize"],
         )

@@ -16,11 +16,11 @@ import numpy as np
 import lucidgrad as lg
 
 MODULES = """lucidgrad lucidgrad.linalg lucidgrad.fft lucidgrad.signal lucidgrad.signal.windows lucidgrad.special
-    lucidgrad.random lucidgrad.nn
-    lucidgrad.nn.functional lucidgrad.nn.init lucidgrad.nn.utils lucidgrad.optim lucidgrad.optim.lr_scheduler
-    lucidgrad.optim.swa_utils lucidgrad.autograd lucidgrad.autograd.functional lucidgrad.autograd.graph
-    lucidgrad.autograd.forward_ad lucidgrad.func lucidgrad.utils.data lucidgrad.utils.checkpoint lucidgrad.utils
-    lucidgrad.files lucidgrad.amp lucidgrad.cuda lucidgrad.distributions""".split()
+    lucidgrad.random lucidgrad.distributions lucidgrad.nn lucidgrad.nn.functional lucidgrad.nn.init lucidgrad.nn.utils
+    lucidgrad.nn.utils.rnn lucidgrad.optim lucidgrad.optim.lr_scheduler lucidgrad.optim.swa_utils lucidgrad.autograd
+    lucidgrad.autograd.functional lucidgrad.autograd.graph lucidgrad.autograd.forward_ad lucidgrad.func
+    lucidgrad.utils.data lucidgrad.utils.checkpoint lucidgrad.utils lucidgrad.files lucidgrad.amp
+    lucidgrad.cuda""".split()
 
 
 # -- arguments -----------------------------------------------------------------------------------
@@ -200,10 +200,41 @@ WRITTEN: dict[str, list[str]] = {
     "nn.functional.embedding_bag": ["I(2,3),X(2,4)", "I(4),X(2,4),I(2)*2"],
     "nn.functional.interpolate": ["X(2,3,4,4),(2,2)", "X(2,3,4,4),scale_factor=2"],
     "nn.functional.upsample": ["X(2,3,4,4),(2,2)"],
+    "nn.functional.upsample_bilinear": ["X(2,3,4,4),(2,2)"],
+    "nn.functional.upsample_nearest": ["X(2,3,4,4),(2,2)"],
+    "nn.functional.affine_grid": ["X(2,2,3),(2,1,4,4),False"],
+    "nn.functional.grid_sample": ["X(2,3,4,4),X(2,2,2,2),align_corners=False"],
+    "nn.functional.grouped_mm": ["X(3,2),X(2,2,3),offs=lg.tensor([1,3])", "X(2,2,3),X(2,3,2)"],
+    "nn.functional.conv_tbc": ["X(4,2,3),X(2,3,2),X(2)"],
+    "nn.functional.linear_cross_entropy": ["X(2,3),X(4,3),I(2)"],
+    "nn.functional.native_channel_shuffle": ["X(2,4,3),2"],
+    **{
+        f"nn.functional.fractional_max_pool{n}d{end}": [f"X(2,3{',4' * n}),2,2"]
+        for n in (2, 3)
+        for end in ("", "_with_indices")
+    },
     "nn.init.calculate_gain": ["'tanh'"],
+    "nn.AdaptiveLogSoftmaxWithLoss": ["8,9,[2,5]"],
+    "nn.Container": ["a=nn.Linear(2,3)"],
+    "nn.FractionalMaxPool2d": ["2,3"],
+    "nn.FractionalMaxPool3d": ["2,3"],
+    "nn.factory_kwargs": ["{'dtype':'float64'}"],
+    "nn.utils.fuse_conv_bn_eval": ["nn.Conv1d(2,3,1).eval(),nn.BatchNorm1d(3).eval()"],
+    "nn.utils.fuse_linear_bn_eval": ["nn.Linear(2,3).eval(),nn.BatchNorm1d(3).eval()"],
+    "nn.utils.fuse_conv_bn_weights": ["X(3,2,1),X(3),X(3),X(3),1e-5,X(3),X(3)"],
+    "nn.utils.fuse_linear_bn_weights": ["X(3,2),X(3),X(3),X(3),1e-5,X(3),X(3)"],
+    "nn.utils.remove_spectral_norm": ["nn.utils.spectral_norm(nn.Linear(2,3))"],
+    "nn.utils.rnn.PackedSequence": ["X(3),lg.tensor([2,1])"],
+    "nn.utils.rnn.pack_padded_sequence": ["X(3,2,4),[3,2]"],
+    "nn.utils.rnn.pack_sequence": ["[X(3,2),X(2,2)]"],
+    "nn.utils.rnn.pad_packed_sequence": ["nn.utils.rnn.pack_sequence([X(3,2),X(2,2)])"],
+    "nn.utils.rnn.unpack_sequence": ["nn.utils.rnn.pack_sequence([X(3,2),X(2,2)])"],
+    "nn.utils.rnn.unpad_sequence": ["X(3,2,4),[3,2]"],
+    "nn.utils.rnn.invert_permutation": ["lg.tensor([1,2,0])"],
     "nn.utils.remove_weight_norm": ["nn.utils.weight_norm(nn.Linear(2,3))"],
     "nn.utils.skip_init": ["nn.Linear,2,3"],
     "optim.Optimizer": ["[R(2)],{'lr':0.1}"],
+    "optim.swap_in_optimizer_params_and_state": ["O,{'x':R(2)},O.state_dict()"],
     "optim.lr_scheduler.ChainedScheduler": ["[lg.optim.lr_scheduler.ConstantLR(sgd())]"],
     "optim.lr_scheduler.MultiStepLR": ["sgd(),[2,4]"],
     "optim.swa_utils.update_bn": ["[X(2,3)],nn.BatchNorm1d(3)"],
@@ -255,6 +286,9 @@ WRITTEN: dict[str, list[str]] = {
 
 #: Calls of modules' ``forward``, by class: how one is made, and what it takes.
 FORWARD: dict[str, str] = {
+    "AdaptiveLogSoftmaxWithLoss": "8,9,[2,5] | X(2,8),I(2)", "FractionalMaxPool2d": "2,2 | X(2,3,4,4)",
+    "LazyLinear": "2 | X(2,3)", "LazyConv2d": "2,2 | X(2,3,4,4)", "LazyBatchNorm1d": " | X(2,3)",
+    "LinearCrossEntropyLoss": "3,4 | X(2,3),I(2)",
     "AdaptiveAvgPool2d": "2 | X(2,3,4,4)", "AvgPool2d": "2 | X(2,3,4,4)", "BatchNorm1d": "3 | X(2,3)",
     "BatchNorm2d": "3 | X(2,3,4,4)", "BCELoss": " | X(2,3),X(2,3)", "BCEWithLogitsLoss": " | X(2,3),X(2,3)",
     "Bilinear": "3,4,2 | X(2,3),X(2,4)", "Conv1d": "3,4,2 | X(2,3,4)", "Conv2d": "3,4,2 | X(2,3,4,4)",

@@ -309,3 +309,98 @@ def test_pytorch_calls_the_same_hooks_in_the_same_order():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about an outer module none of whose inputs requires gradients
         assert _story(nn, lg.tensor) == _story(torch.nn, torch.tensor)
+
+
+# -- for all modules ---------------------------------------------------------------------------------
+def _observed(nn, hooks, tensor):
+    """What hooks for all modules are called with, in order, while a small network runs."""
+    log = []
+
+    def note(what, change=None):
+        def hook(module, *given):
+            log.append((what, type(module).__name__, [tuple(p.shape) for part in given for p in _tensors(part)]))
+            return change(given) if change is not None and isinstance(module, nn.Tanh) else None
+
+        return hook
+
+    network = nn.Sequential(nn.Linear(2, 2), nn.Tanh()).double()
+    with_own = network[1].register_forward_hook(note("own forward"))
+    handles = [
+        hooks.register_module_forward_pre_hook(note("pre", lambda given: (2 * given[0][0],))),
+        hooks.register_module_forward_hook(note("forward", lambda given: 3 * given[1])),
+        hooks.register_module_full_backward_pre_hook(note("backward pre", lambda given: (5 * given[0][0],))),
+        hooks.register_module_full_backward_hook(note("backward", lambda given: (7 * given[0][0],))),
+    ]
+    x = tensor([[0.1, 0.2]])
+    x.requires_grad_()
+    with_values = [p.data.fill_(0.3) for p in network.parameters()]
+    y = network(x)
+    y.sum().backward()
+    for handle in handles:
+        handle.remove()
+    count = len(log)
+    with_own.remove()
+    assert network(x).shape == y.shape and len(log) == count and len(with_values) == 2
+    return log, y.detach().tolist(), x.grad.tolist()
+
+
+def _tensors(part):
+    return [p for p in (part if isinstance(part, tuple) else (part,)) if hasattr(p, "shape")]
+
+
+def test_hooks_for_all_modules():
+    log, y, g = _observed(nn, nn.modules.module, lambda v: lg.tensor(v, dtype="float64"))
+    assert [entry[:2] for entry in log] == [
+        ("pre", "Sequential"), ("pre", "Linear"), ("forward", "Linear"), ("pre", "Tanh"), ("forward", "Tanh"),
+        ("own forward", "Tanh"), ("forward", "Sequential"), ("backward pre", "Sequential"), ("backward pre", "Tanh"),
+        ("backward", "Tanh"), ("backward pre", "Linear"), ("backward", "Linear"), ("backward", "Sequential"),
+    ]  # fmt: skip
+    h = 2 * (0.3 * 0.3 + 0.3)
+    np.testing.assert_allclose(y, [[3 * np.tanh(h)] * 2], rtol=1e-12)
+    np.testing.assert_allclose(g, [[2 * 0.3 * 3 * 5 * 7 * 2 * (1 - np.tanh(h) ** 2)] * 2], rtol=1e-12)
+
+
+def test_hooks_for_all_modules_are_torchs():
+    torch = pytest.importorskip("torch")
+    ours = _observed(nn, nn.modules.module, lambda v: lg.tensor(v, dtype="float64"))
+    theirs = _observed(torch.nn, torch.nn.modules.module, lambda v: torch.tensor(v, dtype=torch.float64))
+    assert ours[0] == theirs[0]
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-12)
+    np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-12)
+
+
+def test_hooks_when_a_module_is_given_something():
+    hooks, log = nn.modules.module, []
+
+    def note(module, name, value):
+        log.append(name)
+        return Doubled() if isinstance(value, nn.Tanh) else None
+
+    class Doubled(nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+    kinds = ("parameter", "buffer", "module")
+    handles = [getattr(hooks, f"register_module_{kind}_registration_hook")(note) for kind in kinds]
+    try:
+        module = nn.Module()
+        module.w = nn.Parameter(lg.ones(1))
+        module.register_parameter("none", None)
+        module.register_buffer("b", lg.ones(1))
+        module.b = lg.zeros(1)
+        module.layer = nn.Tanh()
+        module.w = nn.Parameter(lg.ones(1))
+        assert log == ["w", "none", "b", "b", "layer", "w"] and isinstance(module.layer, Doubled)
+    finally:
+        for handle in handles:
+            handle.remove()
+    module.late = nn.Parameter(lg.ones(1))
+    assert "late" not in log
+
+
+def test_an_output_hook_for_all_modules_is_called_after_failures():
+    called = []
+    handle = nn.modules.module.register_module_forward_hook(lambda *given: called.append(1), always_call=True)
+    with handle, pytest.raises(RuntimeError):
+        nn.Linear(2, 2)(lg.ones(3))
+    assert called == [1]

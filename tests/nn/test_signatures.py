@@ -8,7 +8,8 @@ import pytest
 
 import lucidgrad as lg
 
-PLACES = ["nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrize", "nn.utils.parametrizations"]
+PLACES = ["nn", "nn.functional", "nn.init", "nn.utils"]
+PLACES += [f"nn.utils.{name}" for name in ("fusion", "parametrizations", "parametrize", "prune", "rnn", "stateless")]
 
 #: Where arguments differ, and why.
 DIFFERENT: dict[tuple[str, str], str] = {

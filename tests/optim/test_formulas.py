@@ -104,7 +104,18 @@ def lion(lr=0.1, b1=0.9, b2=0.99, decay=0.1):
         yield x
 
 
+def asgd(lr=0.1, lambd=0.2, alpha=0.5, decay=0.1):
+    x, eta = 0.7, lr
+    for n in range(STEPS):
+        g = gradient(n, x) + decay * x
+        x = x * (1 - lambd * eta) - eta * g
+        eta = lr / (1 + lambd * lr * (n + 1)) ** alpha
+        yield x
+
+
 FORMULAS = {
+    "ASGD": (asgd, dict(lr=0.1, lambd=0.2, alpha=0.5, weight_decay=0.1)),
+    "SparseAdam": (lambda: adam(b2=0.99, eps=0.0, decay=0.0), dict(lr=0.1, betas=(0.9, 0.99), eps=1e-300)),
     "SGD": (sgd, dict(lr=0.1, momentum=0.9, dampening=0.2, weight_decay=0.1)),
     "Adam": (adam, dict(lr=0.1, betas=(0.9, 0.99), eps=1e-3, weight_decay=0.1)),
     "AdamW": (lambda: adam(decoupled=True), dict(lr=0.1, betas=(0.9, 0.99), eps=1e-3, weight_decay=0.1)),
@@ -142,6 +153,46 @@ def test_muon(shape):
         y = y.T if shape[0] > shape[1] else y
         x = x * (1 - 0.1 * 0.2) - 0.1 * math.sqrt(max(1, shape[0] / shape[1])) * y
     np.testing.assert_allclose(p.detach().numpy(), x, rtol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (5,)])
+def test_adafactor(shape):
+    rng = np.random.default_rng(0)
+    p = lg.tensor(rng.normal(size=shape), requires_grad=True)
+    x, rows, columns, squares = p.detach().numpy().copy(), 0.0, 0.0, 0.0
+    optimiser = lg.optim.Adafactor([p], lr=0.5, weight_decay=0.1, eps=(1e-3, 0.2), d=1.5)
+    for n in range(1, 6):
+        g = rng.normal(size=shape)
+        p.grad = lg.tensor(g)
+        optimiser.step()
+        share = n**-0.8
+        if len(shape) > 1:
+            rows = rows + share * (np.mean(g * g, axis=-1, keepdims=True) - rows)
+            columns = columns + share * (np.mean(g * g, axis=-2, keepdims=True) - columns)
+            squares = rows * columns / rows.mean(axis=-2, keepdims=True)
+        else:
+            squares = squares + share * (g * g - squares)
+        update = g / np.sqrt(squares)
+        size = max(0.2, np.sqrt(np.mean(x * x))) * min(0.5, 1 / math.sqrt(n))
+        x = x * (1 - 0.5 * 0.1) - size / max(1, np.sqrt(np.mean(update**2)) / 1.5) * update
+    np.testing.assert_allclose(p.detach().numpy(), x, rtol=1e-10)
+
+
+def test_rows_without_a_gradient_stay_as_they_are():
+    p = lg.ones((3, 2), dtype="float64").requires_grad_()
+    optimiser = lg.optim.SparseAdam([p], lr=0.1)
+    for rows in ([0, 1], [1], []):
+        p.grad = lg.zeros((3, 2), dtype="float64")
+        for row in rows:
+            p.grad[row, 0] = 1.0  # the other element of a touched row moves by its moments
+        optimiser.step()
+    state = optimiser.state[p]
+    assert state["step"] == 3 and state["exp_avg"][2].tolist() == [0.0, 0.0] and p[2].tolist() == [1.0, 1.0]
+    np.testing.assert_allclose(state["exp_avg"][:, 0].numpy(), [0.1, 0.19, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(p[:, 0].detach().numpy(), [0.9, 0.8, 1.0], rtol=1e-6)
+    p.grad = lg.full((3, 2), np.nan, dtype="float64")
+    optimiser.step()
+    assert bool(lg.isnan(p).all())
 
 
 def rosenbrock(x):
@@ -199,6 +250,9 @@ FAMILIES = {
     "Rprop": dict(),
     "Lion": dict(weight_decay=0.1),
     "Muon": dict(),
+    "ASGD": dict(t0=1),
+    "Adafactor": dict(),
+    "SparseAdam": dict(),
 }
 
 
@@ -258,7 +312,9 @@ def test_a_learning_rate_on_the_device_is_not_read():
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_low_precision(name, dtype):
-    more = {"eps": 1e-2} if name in ("Adam", "AdamW", "NAdam", "RAdam", "Adagrad") else {}  # 1e-8 is 0 in float16
+    more = (
+        {"eps": 1e-2} if name in ("Adam", "AdamW", "NAdam", "RAdam", "Adagrad", "SparseAdam") else {}
+    )  # 1e-8 is 0 in float16
     expected, _ = stepped(name, "cpu", "float64", **more)
     found, _ = stepped(name, "cpu", dtype, **more)
     tolerance = {"float16": 0.05, "float32": 1e-3}[dtype]
@@ -272,7 +328,8 @@ def test_programs_are_traced():
     from lucidgrad.ops import steps
 
     double = np.dtype("float64")
-    optimisers = [getattr(lg.optim, name) for name in FAMILIES if name != "Muon"]
+    others = {"Muon", "Adafactor", "SparseAdam"}  # whose steps are not of a parameter, its gradient and states alone
+    optimisers = [getattr(lg.optim, name) for name in FAMILIES if name not in others]
     for kind in optimisers:
         made = kind([lg.ones(2, dtype="float64").requires_grad_()], lr=0.1, **FAMILIES[kind.__name__])
         group = made.param_groups[0]

@@ -4,7 +4,19 @@ import pytest
 
 import lucidgrad as lg
 
-OPTIMISERS = ["Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop"]
+OPTIMISERS = [
+    "Adam",
+    "AdamW",
+    "NAdam",
+    "RAdam",
+    "Adamax",
+    "Adagrad",
+    "Adadelta",
+    "RMSprop",
+    "Rprop",
+    "ASGD",
+    "SparseAdam",
+]
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
@@ -31,3 +43,14 @@ def test_counts_stay_equal(name, before, monkeypatch):
     monkeypatch.undo()
     optimiser.step()
     assert {optimiser.state[p].get("step", 0) for p in params} == {before + 1}
+
+
+def test_a_factored_step_that_fails_changes_nothing():
+    params = [lg.ones((2, 3), requires_grad=True) for _ in range(3)]
+    optimiser = lg.optim.Adafactor([{"params": [p]} for p in params])
+    for p in params:
+        p.grad = lg.ones((2, 3))
+    optimiser.param_groups[1]["d"] = None  # no number
+    with pytest.raises(TypeError):
+        optimiser.step()
+    assert all((p == 1).all() for p in params) and not optimiser.state

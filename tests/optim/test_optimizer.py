@@ -480,3 +480,43 @@ def test_plain_curves():
     assert curve(lambda o: s.PolynomialLR(o, 4)) == pytest.approx([1, 0.75, 0.5, 0.25, 0, 0, 0])
     peak = curve(lambda o: s.OneCycleLR(o, 1.0, total_steps=7, pct_start=0.5, anneal_strategy="linear"))
     assert peak[0] == 1 / 25 and max(peak) < 1.01 and peak[-1] == pytest.approx(1 / 25e4)
+
+
+def test_other_parameters_and_states_for_a_while():
+    def stepped(params, count):
+        optimiser = lg.optim.Adam(params, lr=0.1)
+        for _ in range(count):
+            for p in params:
+                p.grad = p.detach() + 1
+            optimiser.step()
+        return optimiser
+
+    values = [lg.tensor([1.0, 2.0], dtype="float64"), lg.tensor(3.0, dtype="float64")]
+    own, other, expected = ([v.clone().requires_grad_() for v in values] for _ in range(3))
+    optimiser, source = stepped(own, 3), stepped(other, 1)
+    stepped(expected, 2)
+    before = [p.detach().clone() for p in own]
+    state, groups = source.state_dict(), [dict(group) for group in optimiser.param_groups]
+    with lg.optim.swap_in_optimizer_params_and_state(optimiser, dict(zip("ab", other, strict=True)), state):
+        for p in other:
+            p.grad = p.detach() + 1
+        optimiser.step()
+    assert [p.tolist() for p in other] == [p.tolist() for p in expected]
+    assert [entry["step"] for entry in state["state"].values()] == [2, 2]
+    assert all((a == b).all() for a, b in zip(own, before, strict=True)) and optimiser.param_groups == groups
+    assert {entry["step"] for entry in optimiser.state.values()} == {3}
+    for params, wrong in (
+        ({"a": other[0]}, state),
+        ({"a": other[0], "b": other[1]}, {"state": {}, "param_groups": []}),
+        ({"a": other[0], "b": other[1]}, {**state, "state": {7: {}}}),
+    ):
+        with (
+            pytest.raises(RuntimeError, match="given"),
+            lg.optim.swap_in_optimizer_params_and_state(optimiser, params, wrong),
+        ):
+            pass
+    with (
+        pytest.raises(RuntimeError, match="taken a step"),
+        lg.optim.swap_in_optimizer_params_and_state(lg.optim.Adam(own), {}, state),
+    ):
+        pass

@@ -33,6 +33,8 @@ CASES = {
         {"centered": True},
         {"centered": True, "momentum": 0.5, "weight_decay": 0.1, "alpha": 0.8},
     ],
+    "ASGD": [*COMMON, {"lambd": 0.1, "alpha": 0.5, "t0": 3}],
+    "Adafactor": [*COMMON, {"d": 2.0, "beta2_decay": -0.5}, {"eps": (1e-3, 1.0)}, {"eps": (None, 0.0)}],
     "Rprop": [{}, {"maximize": True}, {"etas": (0.3, 1.5), "step_sizes": (1e-3, 0.02)}],
 }
 ALL = [(name, options) for name, some in CASES.items() for options in some]
@@ -138,7 +140,9 @@ def test_a_state_of_ours_goes_on_in_pytorch(name):
     close(ps, ts)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Rprop"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "ASGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop", "Rprop"]
+)
 def test_complex_parameters(name):
     ps, ts = make("complex128")
     ours, theirs = getattr(lg.optim, name)(ps, lr=0.05), getattr(torch.optim, name)(ts, lr=0.05)
@@ -206,6 +210,32 @@ def test_muon_to_the_precision_of_bfloat16(options):
     close([resumed.state[p]["momentum_buffer"] for p in ps], [theirs.state[t]["momentum_buffer"] for t in ts])
 
 
+@pytest.mark.parametrize("options", [{}, {"betas": (0.5, 0.6), "eps": 1e-2}, {"maximize": True}])
+def test_rows_of_tables(options):
+    """Only rows that are looked up move, by numbers of steps that all rows share."""
+    start, rng = np.random.default_rng(0).normal(size=(6, 3)), np.random.default_rng(1)
+    ours, theirs = lg.nn.Embedding(6, 3, sparse=True).double(), torch.nn.Embedding(6, 3, sparse=True).double()
+    ours.weight.data.copy_(lg.tensor(start)), theirs.weight.data.copy_(torch.tensor(start))
+    mine = lg.optim.SparseAdam(ours.parameters(), lr=0.05, **options)
+    other = torch.optim.SparseAdam(theirs.parameters(), lr=0.05, **options)
+    for n in range(12):
+        rows = rng.integers(0, 5 if n < 6 else 3, size=4)  # the last row never
+        factor = rng.normal(size=(4, 3))
+        for table, optimiser, make in ((ours, mine, lg.tensor), (theirs, other, torch.tensor)):
+            optimiser.zero_grad()
+            (table(make(rows)) * make(factor)).sum().backward()
+            optimiser.step()
+    close([ours.weight], [theirs.weight])
+    np.testing.assert_array_equal(ours.weight[5].detach().numpy(), start[5])
+    assert mine.state_dict()["param_groups"] == other.state_dict()["param_groups"]
+    state, expected = mine.state_dict()["state"][0], other.state_dict()["state"][0]
+    assert list(state) == list(expected) and state["step"] == expected["step"] == 12
+    close([state["exp_avg"], state["exp_avg_sq"]], [expected["exp_avg"], expected["exp_avg_sq"]])
+    resumed = lg.optim.SparseAdam(ours.parameters())
+    resumed.load_state_dict(other.state_dict())
+    close([resumed.state[ours.weight]["exp_avg"]], [expected["exp_avg"]])
+
+
 def test_learning_rates_may_be_tensors():
     for name in ("SGD", "Adam", "AdamW", "RMSprop"):
         ps, ts = make()
@@ -245,6 +275,11 @@ def test_learning_rates_may_be_tensors():
         ("RMSprop", {"momentum": -1.0}),
         ("RMSprop", {"alpha": -1.0}),
         ("Rprop", {"etas": (1.0, 0.5)}),
+        ("ASGD", {"weight_decay": -1.0}),
+        ("SparseAdam", {"lr": 0.0}),
+        ("SparseAdam", {"eps": 0.0}),
+        ("SparseAdam", {"betas": (1.0, 0.5)}),
+        *(("Adafactor", {k: v}) for k, v in (("lr", -1.0), ("beta2_decay", 0.1), ("d", 0.5), ("eps", (None, -1.0)))),
         ("LBFGS", {"lr": -1.0}),
     ],
 )

@@ -286,6 +286,14 @@ lg.igamma(x, x) | lg.igammac(x, x) | x.igamma(x) | x.igammac(x)
 special.softmax(x, axis=1) | special.log_softmax(x, axis=1) | special.logsumexp(row, axis=0)
 F.gru_cell(x, x, gates3, gates3) | F.lstm_cell(x, (x, w), gates, gates) | F.rnn_tanh_cell(x, x, square4, square4)
 F.rnn_relu_cell(x, x, square4, square4)
+F.grid_sample(img, img[:, :1, :, :2], align_corners=True) | F.affine_grid(b[:, :2, :3], (2, 1, 2, 2), True)
+F.grouped_mm(b, q)
+F.pdist(x) | F.conv_tbc(b, q, u) | F.linear_cross_entropy(x, w, k) | F.native_channel_shuffle(img, 1)
+F.fractional_max_pool2d(img, 1, 6) | F.fractional_max_pool3d(vol, 1, 4) | F.upsample_nearest(img, 6)
+F.fractional_max_pool2d_with_indices(img, 2, 3) | F.fractional_max_pool3d_with_indices(vol, 2, 2)
+F.upsample_bilinear(img, 6) | F.max_pool1d_with_indices(line, 1) | F.max_pool2d_with_indices(img, 1)
+F.max_pool3d_with_indices(vol, 1) | F.adaptive_max_pool1d_with_indices(line, 6)
+F.adaptive_max_pool2d_with_indices(img, 6) | F.adaptive_max_pool3d_with_indices(vol, 4)
 """
 
 _SPECIAL_UNARY = """
@@ -333,6 +341,12 @@ u, sign: HingeEmbeddingLoss() | SoftMarginLoss()
 u, u, sign: MarginRankingLoss()
 x, n: MultiLabelMarginLoss()
 x, w, sign: CosineEmbeddingLoss()
+img: LazyConv2d(2, 1) | LazyConvTranspose2d(2, 1) | LazyBatchNorm2d() | LazyInstanceNorm2d() | SyncBatchNorm(4)
+img: FractionalMaxPool2d(1, 6)
+vol: LazyConv3d(2, 1) | LazyConvTranspose3d(2, 1) | LazyBatchNorm3d() | LazyInstanceNorm3d() | FractionalMaxPool3d(1, 4)
+line: LazyConv1d(2, 1) | LazyConvTranspose1d(2, 1) | LazyBatchNorm1d() | LazyInstanceNorm1d()
+x: LazyLinear(4)
+x, k: AdaptiveLogSoftmaxWithLoss(4, 5, [2]) | LinearCrossEntropyLoss(4, 3) | NLLLoss2d()
 """
 
 

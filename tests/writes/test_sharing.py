@@ -55,8 +55,9 @@ WITHOUT = {
         zero_grad
     """,
     "nn": """
-        Buffer Module ModuleDict ModuleList Parameter ParameterDict ParameterList RNNBase RNNCellBase CTCLoss
-        MaxUnpool1d MaxUnpool2d MaxUnpool3d TransformerDecoder TransformerEncoder
+        Buffer Container Module ModuleDict ModuleList Parameter ParameterDict ParameterList RNNBase RNNCellBase CTCLoss
+        MaxUnpool1d MaxUnpool2d MaxUnpool3d TransformerDecoder TransformerEncoder UninitializedBuffer
+        UninitializedParameter
     """,
 }
 
@@ -64,7 +65,7 @@ WITHOUT = {
 def _public(namespace):
     spaces = {"lg": lg, "lg.linalg": lg.linalg, "lg.fft": lg.fft, "special": lg.special, "F": lg.nn.functional}
     if namespace == "nn":
-        return [name for name in dir(lg.nn) if inspect.isclass(getattr(lg.nn, name))]
+        return [name for name in lg.nn.__all__ if inspect.isclass(getattr(lg.nn, name))]
     if namespace == "x":
         found = [name for name in dir(lg.Tensor) if not name.startswith("_") and callable(getattr(lg.Tensor, name))]
         return [name for name in found if not name.endswith("_")]  # those write, on purpose

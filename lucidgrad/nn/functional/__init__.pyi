@@ -11,8 +11,12 @@ __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
     "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -27,6 +31,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
@@ -44,10 +49,16 @@ __all__ = [
     "embedding_bag",
     "feature_alpha_dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
+    "grouped_mm",
     "gru_cell",
     "gumbel_softmax",
     "hardshrink",
@@ -65,6 +76,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
@@ -74,8 +86,11 @@ __all__ = [
     "lstm_cell",
     "margin_ranking_loss",
     "max_pool1d",
+    "max_pool1d_with_indices",
     "max_pool2d",
+    "max_pool2d_with_indices",
     "max_pool3d",
+    "max_pool3d_with_indices",
     "max_unpool1d",
     "max_unpool2d",
     "max_unpool3d",
@@ -85,11 +100,13 @@ __all__ = [
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
+    "native_channel_shuffle",
     "nll_loss",
     "normalize",
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",
@@ -122,6 +139,8 @@ __all__ = [
     "triplet_margin_with_distance_loss",
     "unfold",
     "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]
 
 def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor: ...
@@ -140,6 +159,11 @@ def adaptive_max_pool1d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool1d_with_indices(
+    input: Tensor,
+    output_size: int | Sequence[int | None] | None,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool2d(
     input: Tensor,
@@ -152,6 +176,11 @@ def adaptive_max_pool2d(
     output_size: int | Sequence[int | None] | None,
     *,
     return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool2d_with_indices(
+    input: Tensor,
+    output_size: int | Sequence[int | None] | None,
+    return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool3d(
@@ -166,6 +195,12 @@ def adaptive_max_pool3d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool3d_with_indices(
+    input: Tensor,
+    output_size: int | Sequence[int | None] | None,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor: ...
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor: ...
 def avg_pool1d(
     input: Tensor,
@@ -251,6 +286,7 @@ def conv3d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Tensor: ...
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor: ...
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -347,6 +383,60 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor: ...
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: Literal[False] = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: Literal[False] = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -357,12 +447,27 @@ def gaussian_nll_loss(
 ) -> Tensor: ...
 def gelu(input: Tensor, approximate: str = "none") -> Tensor: ...
 def glu(input: Tensor, dim: int = -1) -> Tensor: ...
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor: ...
 def group_norm(
     input: Tensor,
     num_groups: int,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-05,
+) -> Tensor: ...
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: DTypeLike | None = None,
 ) -> Tensor: ...
 def gru_cell(
     input: Tensor,
@@ -438,6 +543,18 @@ def layer_norm(
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor: ...
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor: ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: None = None,
+) -> Tensor: ...
 def local_response_norm(
     input: Tensor,
     size: int,
@@ -511,6 +628,15 @@ def max_pool1d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def max_pool2d(
     input: Tensor,
@@ -532,6 +658,15 @@ def max_pool2d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def max_pool3d(
     input: Tensor,
@@ -552,6 +687,15 @@ def max_pool3d(
     ceil_mode: bool = False,
     *,
     return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]: ...
 def max_unpool1d(
     input: Tensor,
@@ -640,6 +784,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor: ...
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor: ...
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -659,6 +804,7 @@ def normalize(
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor: ...
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor: ...
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor: ...
+def pdist(input: Tensor, p: float = 2.0) -> Tensor: ...
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor: ...
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor: ...
 def poisson_nll_loss(
@@ -783,4 +929,14 @@ def upsample(
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
+) -> Tensor: ...
+def upsample_bilinear(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor: ...
+def upsample_nearest(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
 ) -> Tensor: ...

@@ -8,8 +8,9 @@ from lucidgrad.ops.losses import cross_entropy_rows
 from lucidgrad.tensor import Tensor
 
 from .arguments import legacy_reduction, on_host, reduced
+from .linear import linear
 
-__all__ = ["cross_entropy", "nll_loss"]
+__all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss"]
 
 
 def check_classes(
@@ -204,3 +205,63 @@ def _with_probabilities(x: Any, t: Any, weight: Any, ignore_index: int, reductio
         t = t * weight.reshape((classes, *(1,) * (x.ndim - axis - 1)))
     loss = -(lg.log_softmax(x, axis=axis) * t).sum(axis=axis)
     return reduced(name, loss, reduction)
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: None = None,
+) -> Tensor:
+    """`cross_entropy` of the logits that a linear map makes.
+
+    Parameters
+    ----------
+    input
+        ``(n, features)``, or the same without n.
+    linear_weight, linear_bias
+        ``(classes, features)`` and ``(classes,)``; more axes between classes and features are places, each with a
+        target of its own.
+    target, weight, reduction, ignore_index, label_smoothing
+        As of `cross_entropy`.
+    options
+        None: there is no other way of computing it here.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones((1, 2), requires_grad=True)
+    >>> loss = lg.nn.functional.linear_cross_entropy(x, lg.zeros((4, 2)), lg.tensor([3]))
+    >>> loss.backward()
+    >>> round(loss.item(), 4), x.grad.tolist()
+    (1.3863, [[0.0, 0.0]])
+    """
+    given = f"linear_cross_entropy: given an input of shape {tuple(input.shape)} and a linear_weight of shape "
+    given += f"{tuple(linear_weight.shape)}, expected"
+    if options is not None:
+        raise ValueError("linear_cross_entropy: given options, expected None: there is one way of computing it here")
+    if input.ndim not in (1, 2) or linear_weight.ndim < 2 or input.shape[-1] != linear_weight.shape[-1]:
+        raise RuntimeError(f"{given} (n, features) and (classes, *places, features)")
+    classes, *places, features = linear_weight.shape
+    if places and input.ndim == 1:
+        raise RuntimeError(f"{given} (n, features) where there are places")
+    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *places):
+        raise RuntimeError(
+            f"linear_cross_entropy: given a linear_bias of shape {tuple(linear_bias.shape)}, expected "
+            f"{(classes, *places)}"
+        )
+    bias = None if linear_bias is None else linear_bias.reshape((-1,))
+    logits = linear(input, linear_weight.reshape((-1, features)), bias)
+    logits = logits.reshape((*input.shape[:-1], classes, *places))
+    if ignore_index is not None and target.shape == logits.shape:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )

@@ -11,7 +11,8 @@ from lucidgrad.tensor import Tensor
 from .arguments import Sizes, per_axis, with_batch
 
 __all__ = [
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold",
+    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold",
+    "unfold",
 ]  # fmt: skip
 
 #: From so many elements on a bias is added in place: the pass over fresh memory costs more than the bookkeeping.
@@ -361,3 +362,24 @@ def fold(
         )
     h: Any = input.reshape((*lead, rows // elements, *window, *out))
     return fold_windows(h, sizes=sizes, stride=stride, padding=padding, dilation=dilation)
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """Convolution along the first axis of (time, batch, channels), with weights (window, channels in, channels out).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.arange(3.0).reshape((3, 1, 1)).requires_grad_()
+    >>> y = lg.nn.functional.conv_tbc(x, lg.ones((2, 1, 1)), lg.zeros(1))
+    >>> y.sum().backward()
+    >>> y.flatten().tolist(), x.grad.flatten().tolist()
+    ([1.0, 3.0], [1.0, 2.0, 1.0])
+    """
+    if input.ndim != 3 or weight.ndim != 3 or bias.ndim != 1:
+        raise RuntimeError(
+            f"conv_tbc: given an input of shape {tuple(input.shape)}, a weight of shape {tuple(weight.shape)} and a "
+            f"bias of shape {tuple(bias.shape)}, expected (time, batch, channels), (window, channels, out) and (out,)"
+        )
+    y = conv1d(lg.permute_dims(input, (1, 2, 0)), lg.permute_dims(weight, (2, 1, 0)), bias, padding=pad)
+    return lg.permute_dims(y, (2, 0, 1))

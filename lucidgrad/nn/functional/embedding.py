@@ -111,7 +111,7 @@ def embedding(
     scale_grad_by_freq : bool
         Divide the gradient of a row by how often it is asked for.
     sparse : bool
-        Accepted; gradients are dense here.
+        Accepted; gradients are dense here, and `SparseAdam` leaves rows alone that they don't touch.
 
     Examples
     --------

@@ -71,30 +71,59 @@ LAYERS: dict[str, Callable[..., tuple[Tensor, State]]] = {
 
 def recurrent_layers(
     mode: str,
-    x: Tensor,
+    parts: list[Tensor],
     state: State,
     weights: Sequence[Sequence[Tensor | None]],
     dropout: float,
     training: bool,
     bidirectional: bool,
-) -> tuple[Tensor, State]:
-    """All layers of a recurrent module, over an input (time, batch, features).
+) -> tuple[list[Tensor], State]:
+    """All layers of a recurrent module, over inputs (time, batch, features) that follow each other in time.
 
-    ``weights`` has ``(w_ih, w_hh, b_ih, b_hh, w_hr)`` for each layer and direction, in the order of the states.
+    The batch becomes smaller from one part to the next: the last sequences of a part that are missing in the next one
+    have ended. ``weights`` has ``(w_ih, w_hh, b_ih, b_hh, w_hr)`` for each layer and direction, in the order of the
+    states.
     """
     layer, directions = LAYERS[mode], 1 + bidirectional
     starts = list(zip(*(lg.unstack(part) for part in state), strict=True))
     ends: list[State] = []
     for k in range(0, len(weights), directions):
         if k and training and dropout > 0:
-            x = drop(x, dropout, training=True)
+            parts = [drop(x, dropout, training=True) for x in parts]
         outputs = []
-        for d in range(directions):
-            y, end = layer(lg.flip(x, axis=0) if d else x, starts[k + d], *weights[k + d])
-            outputs.append(lg.flip(y, axis=0) if d else y)
+        for d, walk in enumerate((_forwards, _backwards)[:directions]):
+            made, end = walk(layer, parts, starts[k + d], weights[k + d])
+            outputs.append(made)
             ends.append(end)
-        x = lg.concat(outputs, axis=-1) if bidirectional else outputs[0]
-    return x, tuple(lg.stack(list(part)) for part in zip(*ends, strict=True))
+        parts = [lg.concat(both, axis=-1) for both in zip(*outputs, strict=True)] if bidirectional else outputs[0]
+    return parts, tuple(lg.stack(list(part)) for part in zip(*ends, strict=True))
+
+
+def _forwards(layer: Any, parts: list[Tensor], state: State, weights: Any) -> tuple[list[Tensor], State]:
+    """One direction of a layer: sequences end, and their states are kept for the end."""
+    made, ended = [], []
+    for x in parts:
+        if x.shape[1] < state[0].shape[0]:
+            ended.append(tuple(s[x.shape[1] :] for s in state))
+            state = tuple(s[: x.shape[1]] for s in state)
+        y, state = layer(x, state, *weights)
+        made.append(y)
+    if ended:
+        state = tuple(lg.concat(list(rows), axis=0) for rows in zip(state, *reversed(ended), strict=True))
+    return made, state
+
+
+def _backwards(layer: Any, parts: list[Tensor], start: State, weights: Any) -> tuple[list[Tensor], State]:
+    """The other direction: sequences join where they end, each with a state of its own."""
+    made: list[Tensor] = []
+    state = tuple(s[: parts[-1].shape[1]] for s in start) if len(parts) > 1 else start
+    for x in reversed(parts):
+        if x.shape[1] > state[0].shape[0]:
+            new = (s[state[0].shape[0] : x.shape[1]] for s in start)
+            state = tuple(lg.concat(both, axis=0) for both in zip(state, new, strict=True))
+        y, state = layer(lg.flip(x, axis=0), state, *weights)
+        made.append(lg.flip(y, axis=0))
+    return made[::-1], state
 
 
 # -- cells ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import math
 import struct
+import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,10 @@ from lucidgrad.tensor import Tensor
 
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+__all__ = [
+    "channel_shuffle", "interpolate", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "upsample",
+    "upsample_bilinear", "upsample_nearest",
+]  # fmt: skip
 
 Taps = tuple[list[list[int]], list[list[float]]]
 
@@ -213,6 +217,46 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+def _deprecated(name: str) -> None:
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=4
+    )
+
+
+def upsample_nearest(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """`interpolate` with ``mode="nearest"``, by an older name: it warns.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lucidgrad as lg
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     lg.nn.functional.upsample_nearest(lg.ones((1, 1, 2)), scale_factor=2).shape
+    (1, 1, 4)
+    """
+    _deprecated("upsample_nearest")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """`interpolate` with ``mode="bilinear", align_corners=True``, by an older name: it warns.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lucidgrad as lg
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     lg.nn.functional.upsample_bilinear(lg.ones((1, 1, 2, 2)), size=3).shape
+    (1, 1, 3, 3)
+    """
+    _deprecated("upsample_bilinear")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
 # -- channels and places -------------------------------------------------------------------------
 def _check_image(name: str, x: Any, fits: bool, expected: str) -> None:
     if x.ndim < 3 or not fits:
@@ -287,3 +331,15 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     n, c, *sizes = input.shape
     x = input.reshape((n, groups, c // groups, *sizes))
     return lg.swapaxes(x, 1, 2).reshape((n, c, *sizes))
+
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The same as `channel_shuffle`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.functional.native_channel_shuffle(lg.arange(4.0).reshape((1, 4, 1)), 2).flatten().tolist()
+    [0.0, 2.0, 1.0, 3.0]
+    """
+    return channel_shuffle(input, groups)

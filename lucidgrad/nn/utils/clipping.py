@@ -1,11 +1,12 @@
 """Bounds for gradients."""
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import lucidgrad as lg
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 _Tensors = lg.Tensor | Iterable[lg.Tensor]
 
@@ -136,6 +137,30 @@ def clip_grad_norm_(
     total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(listed, max_norm, total, foreach)
     return total
+
+
+def clip_grad_norm(
+    parameters: _Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> lg.Tensor:
+    """The same as `clip_grad_norm_`, by an older name: it warns.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lucidgrad as lg
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     norm = lg.nn.utils.clip_grad_norm(lg.nn.Parameter(lg.ones(2)), 1.0)
+    """
+    warnings.warn(
+        "`nn.utils.clip_grad_norm` is now deprecated in favor of `nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(parameters: _Tensors, clip_value: float, foreach: bool | None = None) -> None:

@@ -158,6 +158,18 @@ def spectral_norm(
     weight = getattr(module, name, None)
     if not isinstance(weight, lg.Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    if dim is None:
-        dim = 1 if any(base.__name__.startswith("ConvTranspose") for base in type(module).__mro__) else 0
+    dim = output_axis(module) if dim is None else dim
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+
+
+def output_axis(module: Module) -> int:
+    """The axis of a layer's weight that belongs to its outputs.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.utils.parametrizations import output_axis
+    >>> output_axis(lg.nn.Conv1d(1, 2, 3)), output_axis(lg.nn.ConvTranspose1d(1, 2, 3))
+    (0, 1)
+    """
+    return 1 if any(base.__name__.startswith("ConvTranspose") for base in type(module).__mro__) else 0

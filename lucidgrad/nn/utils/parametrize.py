@@ -20,6 +20,7 @@ __all__ = [
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "transfer_parametrizations_and_params",
     "type_before_parametrizations",
 ]
 
@@ -351,3 +352,43 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     else:
         module.register_buffer(tensor_name, kept)
     return module
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Let tensors of a module be parametrised as those of another one, and share what is stored.
+
+    Parameters
+    ----------
+    from_module, to_module : Module
+        Whose parametrisations, and where they go; tensors that are missing there are made.
+    tensor_name : str, optional
+        One of them; all by default.
+
+    Returns
+    -------
+    Module
+        The second module, changed.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.utils import parametrizations, parametrize
+    >>> first = parametrizations.weight_norm(lg.nn.Linear(2, 1))
+    >>> second = parametrize.transfer_parametrizations_and_params(first, lg.nn.Linear(2, 1))
+    >>> bool((first.weight == second.weight).all())
+    True
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    for name in list(_all(from_module)) if tensor_name is None else [tensor_name]:
+        parts = _all(from_module)[name]
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        for parametrization in parts:
+            register_parametrization(to_module, name, parametrization, unsafe=parts.unsafe)
+        own = _all(to_module)[name]
+        for key in ["original"] if parts.is_tensor else [f"original{i}" for i in range(parts.ntensors)]:
+            setattr(own, key, getattr(parts, key))
+    return to_module

@@ -1,30 +1,29 @@
 """`weight_norm` as a hook, with the keys that older checkpoints have."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import lucidgrad as lg
 from lucidgrad.nn.module import Module
 from lucidgrad.nn.parameter import Parameter
+from lucidgrad.nn.utils.computed import ComputedWeight
 from lucidgrad.nn.utils.parametrizations import norm_but
 
-__all__ = ["remove_weight_norm", "weight_norm"]
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
 _M = TypeVar("_M", bound=Module)
 
 
-class _WeightNormHook:
-    """Computes a weight from ``<name>_g`` and ``<name>_v`` before each call."""
+class WeightNorm(ComputedWeight):
+    """Computes a weight from its lengths ``<name>_g`` and its directions ``<name>_v``; `weight_norm` makes these."""
 
     def __init__(self, name: str, dim: int) -> None:
         self.name, self.dim = name, dim
 
     def value(self, module: Module) -> lg.Tensor:
+        """The directions with their lengths."""
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
         made: lg.Tensor = v * (g / norm_but(v, self.dim))
         return made
-
-    def __call__(self, module: Module, args: Any) -> None:
-        setattr(module, self.name, self.value(module))
 
 
 def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
@@ -53,9 +52,9 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     >>> list(layer.state_dict())
     ['bias', 'weight_g', 'weight_v']
     """
-    if any(hook.name == name for hook in _hooks(module)):
+    if WeightNorm.of(module, name) is not None:
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
-    hook = _WeightNormHook(name, -1 if dim is None else dim)
+    hook = WeightNorm(name, -1 if dim is None else dim)
     weight = getattr(module, name)
     if name not in module._parameter_names:
         raise ValueError(f"weight_norm: {name!r} is not a parameter of {type(module).__name__}")
@@ -69,11 +68,6 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     return module
 
 
-def _hooks(module: Module) -> list[_WeightNormHook]:
-    found = () if module._hooks is None else tuple(module._hooks.forward_pre.values())
-    return [hook for hook, _ in found if isinstance(hook, _WeightNormHook)]
-
-
 def remove_weight_norm(module: _M, name: str = "weight") -> _M:
     """Undo `weight_norm`: the weight is a parameter again.
 
@@ -84,16 +78,13 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
     >>> list(lg.nn.utils.remove_weight_norm(layer).state_dict())
     ['bias', 'weight']
     """
-    for hook in _hooks(module):
-        if hook.name == name:
-            assert module._hooks is not None
-            registry = module._hooks.forward_pre
-            for key in [key for key, (other, _) in registry.items() if other is hook]:
-                del registry[key]
-            with lg.no_grad():
-                value = hook.value(module)
-            for part in (name, f"{name}_g", f"{name}_v"):
-                delattr(module, part)
-            module.register_parameter(name, Parameter(value))
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    hook = WeightNorm.of(module, name)
+    if hook is None:
+        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    hook.detach_from(module)
+    with lg.no_grad():
+        value = hook.value(module)
+    for part in (name, f"{name}_g", f"{name}_v"):
+        delattr(module, part)
+    module.register_parameter(name, Parameter(value))
+    return module

@@ -1,0 +1,7 @@
+"""The layers by the paths that PyTorch has for them: ``lucidgrad.nn`` has the same names."""
+
+from lucidgrad.nn import *  # noqa: F403
+from lucidgrad.nn import __all__ as _names
+from lucidgrad.nn.modules import lazy, module
+
+__all__ = [*(name for name in _names if name[0].isupper()), "lazy", "module"]
