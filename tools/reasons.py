@@ -1,0 +1,47 @@
+"""Why a name of PyTorch's means something else here, is missing, or is left out; names of one reason stand together."""
+
+_ROOT = "torch|torch, other functions|Tensor"
+
+#: Names that don't count: the places, a pattern (spaces in it mean nothing), and why.
+LEFT_OUT = (
+    (_ROOT, r"(quantize|dequantize|fake_quantize|fused_moving_avg|choose_qparams|q_)\w* | quantized_\w+ | int_repr "
+     r"| qscheme | is_quantized | empty_quantized", "quantised tensors"),
+    (_ROOT, r"\w*(sparse|coalesce)\w* | c?(row|col)_indices(_copy)? | ccol_indices(_copy)? | (dsmm|hsmm|hspmm|saddmm"
+     r"|smm|spmm|sspaddmm) | indices(_copy)? | values(_copy)? | dense_dim", "sparse tensors"),
+    (_ROOT, r"(\w*mkldnn|cudnn|miopen|fbgemm)_?\w* | is_(mkldnn|vulkan|mps|mtia|maia|xla|xpu|ipu|vulkan_available) "
+     r"| xpu | ipu | mtia", "libraries and devices that are PyTorch's inner affair"),
+    (_ROOT, r"native_\w+ | \w+_copy | batch_norm_\w+ | unsafe_\w+ | sym_\w+ | slice_inverse | grid_sampler\w* "
+     r"| affine_grid_generator | convolution | norm_except_dim | conv_tbc | max_pool1d_with_indices | const_data_ptr "
+     r"| constant_pad_nd | is_distributed | hash_tensor",
+     "undocumented: functions that PyTorch's own functions are made of"),
+    (_ROOT, r"(lstm|gru|rnn_tanh|rnn_relu)(_cell)? | (batch|group|instance|layer)_norm | dropout | alpha_dropout "
+     r"| feature_(alpha_)?dropout | embedding(_bag)? | \w+_loss | kl_div | binary_cross_entropy_with_logits "
+     r"| adaptive_max_pool1d | rms_norm",
+     "undocumented: the inside of a function of `nn.functional`, which has it with arguments of its own"),
+    (_ROOT, r"\w*autocast\w* | import_ir_module\w* | parse_\w+ | merge_type_from_type_comment | unify_type_list | fork "
+     r"| wait | \w*anomaly\w* | \w*interop_threads | \w*warn_always\w* | init_num_threads | get_device_module "
+     r"| thread_safe_generator | typename | is_storage | set_default_tensor_type | \w*deterministic_debug_mode "
+     r"| is_deterministic_algorithms_warn_only_enabled | set_flush_denormal | \w*float32_matmul_precision | cond",
+     "switches and tools of PyTorch's compiler, threads and devices"),
+    (_ROOT, r"is_nested | to_padded_tensor | is_meta | layout | dim_order | as_subclass | module_load | grad_dtype",
+     "kinds and layouts of tensors: there is one class of dense ones"),
+    (_ROOT, r"reinforce | volatile | name | eig | lstsq | symeig | solve | new | resize | resize_as | map2?_ | apply_",
+     "old names, which PyTorch itself refuses, or does not document"),
+    ("nn", r"Container | DataParallel | SyncBatchNorm | factory_kwargs | NLLLoss2d | CrossMapLRN2d "
+     r"| LinearCrossEntropy\w+", "old, for several devices, or undocumented"),
+    ("nn.functional", r"(handle|has)_torch_function\w* | assert_int_or_pair | boolean_dispatch | DType | ScalingType "
+     r"| SwizzleType | Tensor | scaled_(grouped_)?mm | grouped_mm | native_channel_shuffle | conv_tbc "
+     r"| linear_cross_entropy", "no part of its documented functions"),
+    ("nn.functional", r"\w+_with_indices", "undocumented: the function with `return_indices=True`"),
+    ("nn.utils", r"convert_conv\dd_weight_memory_format", "layouts of memory: there is one"),
+    ("optim", r"swap_in_optimizer_params_and_state", "undocumented"),
+    ("linalg", r"LinAlgError | Tensor", "no function"),
+    ("func", r"functionalize | debug_unwrap | rearrange", "tools of PyTorch's compiler, or of its dimension objects"),
+    ("autograd", r"Variable | variable | NestedIOFunction | enforce_grad_layout_policy", "old or undocumented"),
+)  # fmt: skip
+
+#: Names that exist and mean something else, by place.
+DIFFERENT: dict[str, dict[str, str]] = {}
+
+#: Names that count and do not exist, by place.
+MISSING: dict[str, dict[str, str]] = {}
