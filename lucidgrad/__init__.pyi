@@ -36,8 +36,35 @@ from lucidgrad.core.errors import DeviceError as DeviceError
 from lucidgrad.core.errors import GradArgError as GradArgError
 from lucidgrad.core.errors import OutOfMemoryError as OutOfMemoryError
 from lucidgrad.datatypes import FloatInfo, IntegerInfo
+from lucidgrad.func import vmap as vmap
 from lucidgrad.inspection import Info
-from lucidgrad.ops.conventions import ValuesAndIndices
+from lucidgrad.linalg import cross as cross
+from lucidgrad.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
+from lucidgrad.nn.functional import alpha_dropout as alpha_dropout
+from lucidgrad.nn.functional import avg_pool1d as avg_pool1d
+from lucidgrad.nn.functional import bilinear as bilinear
+from lucidgrad.nn.functional import channel_shuffle as channel_shuffle
+from lucidgrad.nn.functional import conv1d as conv1d
+from lucidgrad.nn.functional import conv2d as conv2d
+from lucidgrad.nn.functional import conv3d as conv3d
+from lucidgrad.nn.functional import conv_transpose1d as conv_transpose1d
+from lucidgrad.nn.functional import conv_transpose2d as conv_transpose2d
+from lucidgrad.nn.functional import conv_transpose3d as conv_transpose3d
+from lucidgrad.nn.functional import cosine_similarity as cosine_similarity
+from lucidgrad.nn.functional import dropout as dropout
+from lucidgrad.nn.functional import feature_alpha_dropout as feature_alpha_dropout
+from lucidgrad.nn.functional import group_norm as group_norm
+from lucidgrad.nn.functional import layer_norm as layer_norm
+from lucidgrad.nn.functional import max_pool1d as max_pool1d
+from lucidgrad.nn.functional import max_pool2d as max_pool2d
+from lucidgrad.nn.functional import max_pool3d as max_pool3d
+from lucidgrad.nn.functional import pairwise_distance as pairwise_distance
+from lucidgrad.nn.functional import pixel_shuffle as pixel_shuffle
+from lucidgrad.nn.functional import pixel_unshuffle as pixel_unshuffle
+from lucidgrad.nn.functional import prelu as prelu
+from lucidgrad.nn.functional import rms_norm as rms_norm
+from lucidgrad.nn.functional import rrelu as rrelu
+from lucidgrad.ops.conventions import MantissaAndExponent, MinAndMax, ValuesAndIndices
 from lucidgrad.ops.sets import UniqueAll, UniqueCounts, UniqueInverse
 from lucidgrad.random import Generator as Generator
 from lucidgrad.tensor import Tensor as Tensor
@@ -54,20 +81,35 @@ __all__ = [
     "__array_namespace_info__",
     "__version__",
     "abs",
+    "absolute",
     "acos",
     "acosh",
+    "adaptive_avg_pool1d",
     "add",
+    "addbmm",
     "addcdiv",
     "addcmul",
     "addmm",
+    "addmv",
+    "addr",
+    "adjoint",
     "all",
     "allclose",
+    "alpha_dropout",
     "amax",
     "amin",
+    "aminmax",
     "amp",
     "angle",
     "any",
     "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
     "are_deterministic_algorithms_enabled",
     "argmax",
     "argmin",
@@ -89,43 +131,64 @@ __all__ = [
     "autocast",
     "autograd",
     "average",
+    "avg_pool1d",
     "baddbmm",
     "bernoulli",
     "bfloat16",
+    "bilinear",
     "bincount",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
+    "bitwise_not",
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "block_diag",
     "bmm",
     "bool",
     "broadcast_arrays",
     "broadcast_shapes",
+    "broadcast_tensors",
     "broadcast_to",
     "bucketize",
     "can_cast",
+    "cartesian_prod",
     "cat",
     "cdist",
     "ceil",
     "celu",
+    "channel_shuffle",
     "chunk",
     "clamp",
+    "clamp_max",
+    "clamp_min",
     "clip",
     "clone",
     "column_stack",
+    "combinations",
+    "complex",
     "complex128",
     "complex64",
     "concat",
+    "concatenate",
     "conj",
+    "conj_physical",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "convolve",
     "copysign",
     "corrcoef",
     "cos",
     "cosh",
+    "cosine_similarity",
     "count_nonzero",
     "cov",
+    "cross",
     "cuda",
     "cudasim",
     "cummax",
@@ -134,18 +197,25 @@ __all__ = [
     "cumsum",
     "cumulative_prod",
     "cumulative_sum",
+    "cumulative_trapezoid",
     "custom_vjp",
     "deg2rad",
+    "detach",
     "device",
     "diag",
     "diag_embed",
     "diagflat",
     "diagonal",
+    "diagonal_scatter",
     "diff",
     "digamma",
     "digitize",
+    "dist",
+    "div",
     "divide",
     "dot",
+    "dropout",
+    "dsplit",
     "dstack",
     "e",
     "ediff1d",
@@ -166,9 +236,11 @@ __all__ = [
     "expit",
     "expm1",
     "eye",
+    "feature_alpha_dropout",
     "fft",
     "files",
     "finfo",
+    "fix",
     "flatten",
     "flip",
     "fliplr",
@@ -179,21 +251,31 @@ __all__ = [
     "float_power",
     "floor",
     "floor_divide",
+    "fmax",
+    "fmin",
     "fmod",
+    "frac",
+    "frexp",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "func",
     "gather",
+    "gcd",
     "ge",
     "gelu",
+    "ger",
     "get_default_device",
     "get_default_dtype",
+    "get_device",
     "get_num_threads",
     "get_rng_state",
+    "gradient",
     "greater",
     "greater_equal",
+    "group_norm",
     "gt",
     "hardshrink",
     "hardsigmoid",
@@ -202,6 +284,8 @@ __all__ = [
     "heaviside",
     "histc",
     "histogram",
+    "histogramdd",
+    "hsplit",
     "hstack",
     "hypot",
     "i0",
@@ -211,6 +295,7 @@ __all__ = [
     "index_copy",
     "index_fill",
     "index_put",
+    "index_reduce",
     "index_select",
     "inf",
     "inference_mode",
@@ -220,16 +305,31 @@ __all__ = [
     "int64",
     "int8",
     "interp",
+    "is_complex",
+    "is_conj",
+    "is_floating_point",
     "is_grad_enabled",
+    "is_inference",
     "is_inference_mode_enabled",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_tensor",
     "isclose",
     "isdtype",
     "isfinite",
     "isin",
     "isinf",
     "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
     "kron",
     "kthvalue",
+    "layer_norm",
+    "lcm",
+    "ldexp",
     "le",
     "leaky_relu",
     "lerp",
@@ -253,6 +353,7 @@ __all__ = [
     "logical_xor",
     "logit",
     "logsigmoid",
+    "logspace",
     "logsumexp",
     "lt",
     "manual_seed",
@@ -262,6 +363,9 @@ __all__ = [
     "matmul",
     "matrix_transpose",
     "max",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "maximum",
     "mean",
     "median",
@@ -273,6 +377,8 @@ __all__ = [
     "mode",
     "moveaxis",
     "movedim",
+    "msort",
+    "mul",
     "multinomial",
     "multiply",
     "mv",
@@ -291,34 +397,47 @@ __all__ = [
     "nanvar",
     "narrow",
     "ne",
+    "neg",
     "negative",
     "newaxis",
     "nextafter",
     "nn",
     "no_grad",
     "nonzero",
+    "nonzero_static",
     "norm",
     "normal",
     "not_equal",
+    "numel",
     "ones",
     "ones_like",
     "optim",
     "outer",
     "pad",
+    "pairwise_distance",
+    "pdist",
     "percentile",
+    "permute",
     "permute_dims",
     "pi",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "polar",
     "polygamma",
     "positive",
     "pow",
+    "prelu",
     "prod",
     "profiler",
+    "promote_types",
     "ptp",
+    "put",
     "quantile",
     "rad2deg",
     "rand",
     "rand_like",
     "randint",
+    "randint_like",
     "randn",
     "randn_like",
     "random",
@@ -329,20 +448,29 @@ __all__ = [
     "relu",
     "relu6",
     "remainder",
+    "renorm",
     "repeat",
+    "repeat_interleave",
     "reshape",
+    "resolve_conj",
+    "resolve_neg",
     "result_type",
+    "rms_norm",
     "roll",
     "rot90",
     "round",
+    "row_stack",
+    "rrelu",
     "rsqrt",
     "rsub",
     "save",
+    "scalar_tensor",
     "scatter",
     "scatter_add",
     "scatter_reduce",
     "searchsorted",
     "select",
+    "select_scatter",
     "selu",
     "set_default_device",
     "set_default_dtype",
@@ -358,6 +486,7 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
+    "slice_scatter",
     "softmax",
     "softplus",
     "softshrink",
@@ -365,15 +494,19 @@ __all__ = [
     "sort",
     "special",
     "split",
+    "split_with_sizes",
     "sqrt",
     "square",
     "squeeze",
     "stack",
     "std",
     "std_mean",
+    "sub",
     "subtract",
     "sum",
     "swapaxes",
+    "swapdims",
+    "t",
     "take",
     "take_along_axis",
     "take_along_dim",
@@ -381,6 +514,7 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "tensor",
+    "tensor_split",
     "tensordot",
     "threshold",
     "tile",
@@ -388,8 +522,12 @@ __all__ = [
     "trace",
     "transpose",
     "trapezoid",
+    "trapz",
     "tril",
+    "tril_indices",
     "triu",
+    "triu_indices",
+    "true_divide",
     "trunc",
     "typing",
     "uint16",
@@ -402,9 +540,12 @@ __all__ = [
     "uniform",
     "unique",
     "unique_all",
+    "unique_consecutive",
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unravel_index",
+    "unsqueeze",
     "unstack",
     "use_deterministic_algorithms",
     "utils",
@@ -413,7 +554,11 @@ __all__ = [
     "var_mean",
     "vdot",
     "vecdot",
+    "view_as_complex",
+    "view_as_real",
     "viz",
+    "vmap",
+    "vsplit",
     "vstack",
     "where",
     "xlogy",
@@ -446,9 +591,18 @@ uint8: np.dtype[np.uint8]
 
 def __array_namespace_info__() -> Info: ...
 def abs(x: ArrayLike, /) -> Tensor: ...
+def absolute(x: ArrayLike, /) -> Tensor: ...
 def acos(x: ArrayLike, /) -> Tensor: ...
 def acosh(x: ArrayLike, /) -> Tensor: ...
-def add(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def add(x1: ArrayLike, x2: ArrayLike, /, *, alpha: ArrayLike = 1) -> Tensor: ...
+def addbmm(
+    input: ArrayLike,
+    batch1: ArrayLike,
+    batch2: ArrayLike,
+    *,
+    beta: ArrayLike = 1,
+    alpha: ArrayLike = 1,
+) -> Tensor: ...
 def addcdiv(input: ArrayLike, tensor1: ArrayLike, tensor2: ArrayLike, *, value: ArrayLike = 1) -> Tensor: ...
 def addcmul(input: ArrayLike, tensor1: ArrayLike, tensor2: ArrayLike, *, value: ArrayLike = 1) -> Tensor: ...
 def addmm(
@@ -459,6 +613,16 @@ def addmm(
     beta: ArrayLike = 1,
     alpha: ArrayLike = 1,
 ) -> Tensor: ...
+def addmv(input: ArrayLike, mat: ArrayLike, vec: ArrayLike, *, beta: ArrayLike = 1, alpha: ArrayLike = 1) -> Tensor: ...
+def addr(
+    input: ArrayLike,
+    vec1: ArrayLike,
+    vec2: ArrayLike,
+    *,
+    beta: ArrayLike = 1,
+    alpha: ArrayLike = 1,
+) -> Tensor: ...
+def adjoint(x: ArrayLike, /) -> Tensor: ...
 @overload
 def all(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
@@ -479,6 +643,10 @@ def amax(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -
 def amin(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
 def amin(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
+@overload
+def aminmax(x: ArrayLike, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> MinAndMax: ...
+@overload
+def aminmax(x: ArrayLike, /, *, dim: int | None = None, keepdim: builtins.bool = False) -> MinAndMax: ...
 def angle(x: ArrayLike, /) -> Tensor: ...
 @overload
 def any(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
@@ -494,6 +662,13 @@ def arange(
     device: DeviceLike | None = None,
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
+def arccos(x: ArrayLike, /) -> Tensor: ...
+def arccosh(x: ArrayLike, /) -> Tensor: ...
+def arcsin(x: ArrayLike, /) -> Tensor: ...
+def arcsinh(x: ArrayLike, /) -> Tensor: ...
+def arctan(x: ArrayLike, /) -> Tensor: ...
+def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def arctanh(x: ArrayLike, /) -> Tensor: ...
 def are_deterministic_algorithms_enabled() -> builtins.bool: ...
 @overload
 def argmax(x: ArrayLike, /, axis: int | None = None, *, keepdims: builtins.bool = False) -> Tensor: ...
@@ -545,9 +720,24 @@ def astype(
 def atan(x: ArrayLike, /) -> Tensor: ...
 def atan2(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def atanh(x: ArrayLike, /) -> Tensor: ...
-def atleast_1d(x: ArrayLike) -> Tensor: ...
-def atleast_2d(x: ArrayLike) -> Tensor: ...
-def atleast_3d(x: ArrayLike) -> Tensor: ...
+@overload
+def atleast_1d(x: ArrayLike, /) -> Tensor: ...
+@overload
+def atleast_1d(x: ArrayLike, y: ArrayLike, /, *more: ArrayLike) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(arrays: Sequence[ArrayLike], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(x: ArrayLike, /) -> Tensor: ...
+@overload
+def atleast_2d(x: ArrayLike, y: ArrayLike, /, *more: ArrayLike) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(arrays: Sequence[ArrayLike], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(x: ArrayLike, /) -> Tensor: ...
+@overload
+def atleast_3d(x: ArrayLike, y: ArrayLike, /, *more: ArrayLike) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(arrays: Sequence[ArrayLike], /) -> tuple[Tensor, ...]: ...
 @overload
 def average(
     x: ArrayLike,
@@ -601,12 +791,15 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
 def bitwise_and(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_invert(x: ArrayLike, /) -> Tensor: ...
 def bitwise_left_shift(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def bitwise_not(x: ArrayLike, /) -> Tensor: ...
 def bitwise_or(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_xor(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def block_diag(*tensors: ArrayLike) -> Tensor: ...
 def bmm(input: ArrayLike, mat2: ArrayLike) -> Tensor: ...
 def broadcast_arrays(*arrays: ArrayLike) -> tuple[Tensor, ...]: ...
 def broadcast_shapes(*shapes: Shape) -> tuple[int, ...]: ...
+def broadcast_tensors(*arrays: ArrayLike) -> tuple[Tensor, ...]: ...
 def broadcast_to(x: ArrayLike, /, shape: Shape) -> Tensor: ...
 def bucketize(
     x: ArrayLike,
@@ -616,15 +809,20 @@ def bucketize(
     right: builtins.bool = False,
 ) -> Tensor: ...
 def can_cast(from_: Array | DTypeLike, to: DTypeLike, /) -> builtins.bool: ...
+def cartesian_prod(*tensors: ArrayLike) -> Tensor: ...
 def cat(tensors: Sequence[ArrayLike], dim: int = 0) -> Tensor: ...
 def cdist(x1: ArrayLike, x2: ArrayLike, p: float = 2.0, compute_mode: str | None = None) -> Tensor: ...
 def ceil(x: ArrayLike, /) -> Tensor: ...
 def celu(x: ArrayLike, /, alpha: float = 1.0) -> Tensor: ...
 def chunk(x: ArrayLike, chunks: int, dim: int = 0) -> tuple[Tensor, ...]: ...
 def clamp(x: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor: ...
+def clamp_max(x: ArrayLike, max: ArrayLike) -> Tensor: ...
+def clamp_min(x: ArrayLike, min: ArrayLike) -> Tensor: ...
 def clip(x: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor: ...
 def clone(x: ArrayLike, /) -> Tensor: ...
 def column_stack(arrays: Sequence[ArrayLike]) -> Tensor: ...
+def combinations(x: ArrayLike, r: int = 2, with_replacement: builtins.bool = False) -> Tensor: ...
+def complex(real: ArrayLike, imag: ArrayLike) -> Tensor: ...
 @overload
 def concat(*xs: ArrayLike, axis: int | None = 0) -> Tensor: ...
 @overload
@@ -633,7 +831,16 @@ def concat(*xs: ArrayLike, dim: int | None = 0) -> Tensor: ...
 def concat(xs: Sequence[ArrayLike], /, axis: int | None = 0) -> Tensor: ...
 @overload
 def concat(xs: Sequence[ArrayLike], /, dim: int | None = 0) -> Tensor: ...
+@overload
+def concatenate(*xs: ArrayLike, axis: int | None = 0) -> Tensor: ...
+@overload
+def concatenate(*xs: ArrayLike, dim: int | None = 0) -> Tensor: ...
+@overload
+def concatenate(xs: Sequence[ArrayLike], /, axis: int | None = 0) -> Tensor: ...
+@overload
+def concatenate(xs: Sequence[ArrayLike], /, dim: int | None = 0) -> Tensor: ...
 def conj(x: ArrayLike, /) -> Tensor: ...
+def conj_physical(x: ArrayLike, /) -> Tensor: ...
 def convolve(x1: ArrayLike, x2: ArrayLike, /, mode: str = "full") -> Tensor: ...
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def corrcoef(x: ArrayLike, /, y: ArrayLike | None = None, rowvar: builtins.bool = True) -> Tensor: ...
@@ -705,11 +912,17 @@ def cumulative_sum(
     dtype: DTypeLike | None = None,
     include_initial: builtins.bool = False,
 ) -> Tensor: ...
+@overload
+def cumulative_trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, *, dx: float = 1.0, axis: int = -1) -> Tensor: ...
+@overload
+def cumulative_trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor: ...
 def deg2rad(x: ArrayLike, /) -> Tensor: ...
+def detach(self: ArrayLike) -> Tensor: ...
 def diag(x: ArrayLike, /, k: int = 0) -> Tensor: ...
 def diag_embed(x: ArrayLike, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor: ...
 def diagflat(x: ArrayLike, /, k: int = 0) -> Tensor: ...
 def diagonal(x: ArrayLike, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor: ...
+def diagonal_scatter(x: ArrayLike, src: ArrayLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
 @overload
 def diff(
     x: ArrayLike,
@@ -730,8 +943,11 @@ def diff(
 ) -> Tensor: ...
 def digamma(x: ArrayLike, /) -> Tensor: ...
 def digitize(x: ArrayLike, /, bins: ArrayLike | Sequence[float], right: builtins.bool = False) -> Tensor: ...
-def divide(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def dist(x: ArrayLike, other: ArrayLike, p: float = 2) -> Tensor: ...
+def div(x1: ArrayLike, x2: ArrayLike, /, *, rounding_mode: Literal["floor", "trunc"] | None = None) -> Tensor: ...
+def divide(x1: ArrayLike, x2: ArrayLike, /, *, rounding_mode: Literal["floor", "trunc"] | None = None) -> Tensor: ...
 def dot(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def dsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]: ...
 def dstack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 def ediff1d(x: ArrayLike, /, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Tensor: ...
 @overload
@@ -790,6 +1006,7 @@ def eye(
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def finfo(type: Array | DTypeLike, /) -> FloatInfo: ...
+def fix(x: ArrayLike, /) -> Tensor: ...
 def flatten(x: ArrayLike, start_dim: int = 0, end_dim: int = -1) -> Tensor: ...
 @overload
 def flip(x: ArrayLike, /, axis: Axes = None) -> Tensor: ...
@@ -800,7 +1017,11 @@ def flipud(x: ArrayLike, /) -> Tensor: ...
 def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def floor(x: ArrayLike, /) -> Tensor: ...
 def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def fmax(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def fmin(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def frac(x: ArrayLike, /) -> Tensor: ...
+def frexp(x: ArrayLike, /) -> MantissaAndExponent: ...
 def from_dlpack(
     x: SupportsDLPack,
     /,
@@ -809,6 +1030,14 @@ def from_dlpack(
     copy: builtins.bool | None = None,
 ) -> Tensor: ...
 def from_numpy(array: np.ndarray[Any, Any] | np.generic) -> Tensor: ...
+def frombuffer(
+    buffer: bytearray | bytes | memoryview,
+    *,
+    dtype: DTypeLike,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 def full(
     shape: Shape,
     fill_value: ArrayLike,
@@ -827,12 +1056,22 @@ def full_like(
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def gather(x: ArrayLike, dim: int, index: ArrayLike) -> Tensor: ...
+def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def ge(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def gelu(x: ArrayLike, /, approximate: str = "none") -> Tensor: ...
+def ger(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def get_default_device() -> Device: ...
 def get_default_dtype() -> DType: ...
+def get_device(x: ArrayLike) -> int: ...
 def get_num_threads() -> int: ...
 def get_rng_state(device: DeviceLike | None = None) -> dict[str, object]: ...
+def gradient(
+    y: ArrayLike,
+    /,
+    *varargs: ArrayLike,
+    axis: Axes = None,
+    edge_order: int = 1,
+) -> Tensor | tuple[Tensor, ...]: ...
 def greater(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def greater_equal(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def gt(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -849,7 +1088,20 @@ def histogram(
     range: tuple[float, float] | None = None,
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
 ) -> tuple[Tensor, Tensor]: ...
+def histogramdd(
+    x: ArrayLike,
+    /,
+    bins: int | Sequence[int] | Sequence[Array] = 10,
+    range: Sequence[float] | Sequence[tuple[float, float]] | None = None,
+    density: builtins.bool | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
+) -> tuple[Tensor, tuple[Tensor, ...]]: ...
+def hsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]: ...
 def hstack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def i0(x: ArrayLike, /) -> Tensor: ...
@@ -864,6 +1116,15 @@ def index_put(
     values: ArrayLike,
     accumulate: builtins.bool = False,
 ) -> Tensor: ...
+def index_reduce(
+    x: ArrayLike,
+    dim: int,
+    index: ArrayLike,
+    source: ArrayLike,
+    reduce: str,
+    *,
+    include_self: builtins.bool = True,
+) -> Tensor: ...
 def index_select(x: ArrayLike, dim: int, index: ArrayLike) -> Tensor: ...
 def inner(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def interp(
@@ -874,8 +1135,17 @@ def interp(
     right: float | None = None,
     period: float | None = None,
 ) -> Tensor: ...
+def is_complex(self: ArrayLike) -> builtins.bool: ...
+def is_conj(x: ArrayLike) -> builtins.bool: ...
+def is_floating_point(self: ArrayLike) -> builtins.bool: ...
 def is_grad_enabled() -> builtins.bool: ...
+def is_inference(self: ArrayLike) -> builtins.bool: ...
 def is_inference_mode_enabled() -> builtins.bool: ...
+def is_neg(x: ArrayLike) -> builtins.bool: ...
+def is_nonzero(x: ArrayLike) -> builtins.bool: ...
+def is_same_size(x: ArrayLike, other: ArrayLike) -> builtins.bool: ...
+def is_signed(x: ArrayLike) -> builtins.bool: ...
+def is_tensor(obj: object) -> builtins.bool: ...
 def isclose(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -889,11 +1159,16 @@ def isfinite(x: ArrayLike, /) -> Tensor: ...
 def isin(x1: ArrayLike, x2: ArrayLike, /, *, invert: builtins.bool = False) -> Tensor: ...
 def isinf(x: ArrayLike, /) -> Tensor: ...
 def isnan(x: ArrayLike, /) -> Tensor: ...
+def isneginf(x: ArrayLike, /) -> Tensor: ...
+def isposinf(x: ArrayLike, /) -> Tensor: ...
+def isreal(x: ArrayLike, /) -> Tensor: ...
 def kron(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 @overload
 def kthvalue(x: ArrayLike, /, k: int, axis: int = -1, keepdims: builtins.bool = False) -> ValuesAndIndices: ...
 @overload
 def kthvalue(x: ArrayLike, /, k: int, dim: int = -1, *, keepdim: builtins.bool = False) -> ValuesAndIndices: ...
+def lcm(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def le(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def leaky_relu(x: ArrayLike, /, negative_slope: float = 0.01) -> Tensor: ...
 def lerp(start: ArrayLike, end: ArrayLike, weight: ArrayLike) -> Tensor: ...
@@ -924,9 +1199,9 @@ def log10(x: ArrayLike, /) -> Tensor: ...
 def log1p(x: ArrayLike, /) -> Tensor: ...
 def log2(x: ArrayLike, /) -> Tensor: ...
 @overload
-def log_softmax(x: ArrayLike, /, axis: Axes = -1) -> Tensor: ...
+def log_softmax(x: ArrayLike, /, axis: Axes = -1, *, dtype: DTypeLike | None = None) -> Tensor: ...
 @overload
-def log_softmax(x: ArrayLike, /, dim: Axes = -1) -> Tensor: ...
+def log_softmax(x: ArrayLike, /, dim: Axes = -1, *, dtype: DTypeLike | None = None) -> Tensor: ...
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 @overload
@@ -939,6 +1214,18 @@ def logical_or(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def logical_xor(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def logit(x: ArrayLike, /, eps: float | None = None) -> Tensor: ...
 def logsigmoid(x: ArrayLike, /) -> Tensor: ...
+def logspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    /,
+    num: int = 50,
+    *,
+    base: float = 10.0,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    endpoint: builtins.bool = True,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 @overload
 def logsumexp(x: ArrayLike, /, axis: Axes = None, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
@@ -956,9 +1243,23 @@ def max(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) 
 def max(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
 def maximum(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 @overload
-def mean(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
+def mean(
+    x: ArrayLike,
+    /,
+    axis: Axes = None,
+    *,
+    keepdims: builtins.bool = False,
+    dtype: DTypeLike | None = None,
+) -> Tensor: ...
 @overload
-def mean(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
+def mean(
+    x: ArrayLike,
+    /,
+    dim: Axes = None,
+    *,
+    keepdim: builtins.bool = False,
+    dtype: DTypeLike | None = None,
+) -> Tensor: ...
 @overload
 def median(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
@@ -977,6 +1278,8 @@ def mode(x: ArrayLike, /, axis: int = -1, keepdims: builtins.bool = False) -> Va
 def mode(x: ArrayLike, /, dim: int = -1, *, keepdim: builtins.bool = False) -> ValuesAndIndices: ...
 def moveaxis(x: ArrayLike, /, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor: ...
 def movedim(x: ArrayLike, /, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor: ...
+def msort(x: ArrayLike, /) -> Tensor: ...
+def mul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def multinomial(
     p: Tensor,
     num_samples: int,
@@ -1133,9 +1436,11 @@ def nanvar(
 ) -> Tensor: ...
 def narrow(x: ArrayLike, dim: int, start: int, length: int) -> Tensor: ...
 def ne(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def neg(x: ArrayLike, /) -> Tensor: ...
 def negative(x: ArrayLike, /) -> Tensor: ...
 def nextafter(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def nonzero(x: ArrayLike, /) -> tuple[Tensor, ...]: ...
+def nonzero_static(x: ArrayLike, *, size: int, fill_value: int = -1) -> Tensor: ...
 @overload
 def norm(
     x: ArrayLike,
@@ -1166,6 +1471,7 @@ def normal(
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def not_equal(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def numel(self: ArrayLike) -> int: ...
 def ones(
     shape: Shape,
     *more: int,
@@ -1188,6 +1494,7 @@ def pad(
     mode: str = "constant",
     constant_values: ArrayLike = 0,
 ) -> Tensor: ...
+def pdist(x: ArrayLike, p: float = 2.0) -> Tensor: ...
 @overload
 def percentile(
     x: ArrayLike,
@@ -1209,9 +1516,14 @@ def percentile(
     keepdim: builtins.bool = False,
 ) -> Tensor: ...
 @overload
+def permute(x: ArrayLike, /, axes: Sequence[int]) -> Tensor: ...
+@overload
+def permute(x: ArrayLike, /, dims: Sequence[int]) -> Tensor: ...
+@overload
 def permute_dims(x: ArrayLike, /, axes: Sequence[int]) -> Tensor: ...
 @overload
 def permute_dims(x: ArrayLike, /, dims: Sequence[int]) -> Tensor: ...
+def polar(abs: ArrayLike, angle: ArrayLike) -> Tensor: ...
 def polygamma(n: ArrayLike, x: ArrayLike, /) -> Tensor: ...
 def positive(x: ArrayLike, /) -> Tensor: ...
 def pow(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -1233,10 +1545,12 @@ def prod(
     dtype: DTypeLike | None = None,
     keepdim: builtins.bool = False,
 ) -> Tensor: ...
+def promote_types(type1: DTypeLike, type2: DTypeLike) -> DType: ...
 @overload
 def ptp(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
 def ptp(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
+def put(x: ArrayLike, index: ArrayLike, source: ArrayLike, accumulate: builtins.bool = False) -> Tensor: ...
 @overload
 def quantile(
     x: ArrayLike,
@@ -1284,6 +1598,7 @@ def randint(
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
 ) -> Tensor: ...
+def randint_like(x: Tensor, low: int, high: int | None = None) -> Tensor: ...
 def randn(
     *size: Shape,
     generator: Generator | None = None,
@@ -1312,8 +1627,18 @@ def reciprocal(x: ArrayLike, /) -> Tensor: ...
 def relu(x: ArrayLike, /) -> Tensor: ...
 def relu6(x: ArrayLike, /) -> Tensor: ...
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def renorm(x: ArrayLike, p: float, dim: int, maxnorm: float) -> Tensor: ...
 def repeat(x: ArrayLike, repeats: int | Sequence[int] | Array, /, axis: int | None = None) -> Tensor: ...
+def repeat_interleave(
+    x: ArrayLike,
+    repeats: int | Sequence[int] | Array | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor: ...
 def reshape(x: ArrayLike, /, shape: Shape, *, copy: builtins.bool | None = None) -> Tensor: ...
+def resolve_conj(x: ArrayLike) -> Tensor: ...
+def resolve_neg(x: ArrayLike) -> Tensor: ...
 def result_type(*arrays_and_dtypes: ArrayLike | DTypeLike) -> DType: ...
 @overload
 def roll(x: ArrayLike, /, shift: int | Sequence[int], axis: Axes = None) -> Tensor: ...
@@ -1327,7 +1652,8 @@ def rot90(
     *,
     dims: Sequence[int] | None = None,
 ) -> Tensor: ...
-def round(x: ArrayLike, /) -> Tensor: ...
+def round(x: ArrayLike, /, decimals: int = 0) -> Tensor: ...
+def row_stack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 def rsqrt(x: ArrayLike, /) -> Tensor: ...
 def rsub(input: ArrayLike, other: ArrayLike, *, alpha: ArrayLike = 1) -> Tensor: ...
 def save(
@@ -1336,6 +1662,13 @@ def save(
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> None: ...
+def scalar_tensor(
+    s: ArrayLike,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 def scatter(x: ArrayLike, dim: int, index: ArrayLike, src: ArrayLike, *, reduce: str | None = None) -> Tensor: ...
 def scatter_add(x: ArrayLike, dim: int, index: ArrayLike, src: ArrayLike) -> Tensor: ...
 def scatter_reduce(
@@ -1354,8 +1687,11 @@ def searchsorted(
     *,
     side: Literal["left", "right"] = "left",
     sorter: ArrayLike | None = None,
+    right: builtins.bool = False,
+    out_int32: builtins.bool = False,
 ) -> Tensor: ...
 def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> Tensor: ...
+def select_scatter(x: ArrayLike, src: ArrayLike, dim: int, index_: int) -> Tensor: ...
 def selu(x: ArrayLike, /) -> Tensor: ...
 def set_default_device(device: str | Device | None) -> None: ...
 def set_default_dtype(dtype: DTypeLike) -> None: ...
@@ -1370,10 +1706,18 @@ def silu(x: ArrayLike, /) -> Tensor: ...
 def sin(x: ArrayLike, /) -> Tensor: ...
 def sinc(x: ArrayLike, /) -> Tensor: ...
 def sinh(x: ArrayLike, /) -> Tensor: ...
+def slice_scatter(
+    x: ArrayLike,
+    src: ArrayLike,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor: ...
 @overload
-def softmax(x: ArrayLike, /, axis: Axes = -1) -> Tensor: ...
+def softmax(x: ArrayLike, /, axis: Axes = -1, *, dtype: DTypeLike | None = None) -> Tensor: ...
 @overload
-def softmax(x: ArrayLike, /, dim: Axes = -1) -> Tensor: ...
+def softmax(x: ArrayLike, /, dim: Axes = -1, *, dtype: DTypeLike | None = None) -> Tensor: ...
 def softplus(x: ArrayLike, /, beta: float = 1.0, threshold: float = 20.0) -> Tensor: ...
 def softshrink(x: ArrayLike, /, lambd: float = 0.5) -> Tensor: ...
 def softsign(x: ArrayLike, /) -> Tensor: ...
@@ -1396,6 +1740,10 @@ def sort(
     stable: builtins.bool = True,
 ) -> Tensor: ...
 def split(x: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]: ...
+@overload
+def split_with_sizes(x: ArrayLike, /, split_sizes: ArrayLike, axis: int = 0) -> tuple[Tensor, ...]: ...
+@overload
+def split_with_sizes(x: ArrayLike, /, split_sizes: ArrayLike, dim: int = 0) -> tuple[Tensor, ...]: ...
 def sqrt(x: ArrayLike, /) -> Tensor: ...
 def square(x: ArrayLike, /) -> Tensor: ...
 @overload
@@ -1419,20 +1767,23 @@ def std_mean(
     x: ArrayLike,
     /,
     axis: Axes = None,
-    *,
-    correction: float = 1,
+    unbiased: builtins.bool | None = None,
     keepdims: builtins.bool = False,
+    *,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def std_mean(
     x: ArrayLike,
     /,
     dim: Axes = None,
+    unbiased: builtins.bool | None = None,
     *,
-    correction: float = 1,
     keepdim: builtins.bool = False,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]: ...
-def subtract(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def sub(x1: ArrayLike, x2: ArrayLike, /, *, alpha: ArrayLike = 1) -> Tensor: ...
+def subtract(x1: ArrayLike, x2: ArrayLike, /, *, alpha: ArrayLike = 1) -> Tensor: ...
 @overload
 def sum(
     x: ArrayLike,
@@ -1452,6 +1803,8 @@ def sum(
     keepdim: builtins.bool = False,
 ) -> Tensor: ...
 def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Tensor: ...
+def swapdims(x: ArrayLike, axis1: int, axis2: int) -> Tensor: ...
+def t(x: ArrayLike, /) -> Tensor: ...
 @overload
 def take(x: ArrayLike, i: ArrayLike, /, axis: int | None = None) -> Tensor: ...
 @overload
@@ -1471,6 +1824,7 @@ def tensor(
     device: DeviceLike | None = None,
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
+def tensor_split(x: ArrayLike, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]: ...
 def tensordot(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -1512,8 +1866,35 @@ def transpose(x: ArrayLike, axes: Sequence[int] | None = None) -> Tensor: ...
 def trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, axis: int = -1) -> Tensor: ...
 @overload
 def trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, dim: int = -1) -> Tensor: ...
+@overload
+def trapz(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, axis: int = -1) -> Tensor: ...
+@overload
+def trapz(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, dim: int = -1) -> Tensor: ...
 def tril(x: ArrayLike, /, k: int = 0) -> Tensor: ...
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Tensor: ...
 def triu(x: ArrayLike, /, k: int = 0) -> Tensor: ...
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Tensor: ...
+def true_divide(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    rounding_mode: Literal["floor", "trunc"] | None = None,
+) -> Tensor: ...
 def trunc(x: ArrayLike, /) -> Tensor: ...
 def unbind(x: ArrayLike, dim: int = 0) -> tuple[Tensor, ...]: ...
 def unflatten(x: ArrayLike, dim: int, sizes: Shape) -> Tensor: ...
@@ -1535,7 +1916,7 @@ def unique(
     return_index: Literal[False] = False,
     return_inverse: Literal[False] = False,
     return_counts: Literal[False] = False,
-    axis: None = None,
+    axis: int | None = None,
     *,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
@@ -1548,7 +1929,7 @@ def unique(
     return_index: Literal[True],
     return_inverse: builtins.bool = False,
     return_counts: builtins.bool = False,
-    axis: None = None,
+    axis: int | None = None,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> tuple[Tensor, ...]: ...
@@ -1560,7 +1941,7 @@ def unique(
     *,
     return_inverse: Literal[True],
     return_counts: builtins.bool = False,
-    axis: None = None,
+    axis: int | None = None,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> tuple[Tensor, ...]: ...
@@ -1572,14 +1953,119 @@ def unique(
     return_inverse: builtins.bool = False,
     *,
     return_counts: Literal[True],
-    axis: None = None,
+    axis: int | None = None,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique(
+    x: ArrayLike,
+    /,
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+    *,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> Tensor: ...
+@overload
+def unique(
+    x: ArrayLike,
+    /,
+    *,
+    return_index: Literal[True],
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    dim: int | None = None,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique(
+    x: ArrayLike,
+    /,
+    return_index: builtins.bool = False,
+    *,
+    return_inverse: Literal[True],
+    return_counts: builtins.bool = False,
+    dim: int | None = None,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique(
+    x: ArrayLike,
+    /,
+    return_index: builtins.bool = False,
+    return_inverse: builtins.bool = False,
+    *,
+    return_counts: Literal[True],
+    dim: int | None = None,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> tuple[Tensor, ...]: ...
 def unique_all(x: ArrayLike, /) -> UniqueAll: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    *,
+    return_inverse: Literal[True],
+    return_counts: builtins.bool = False,
+    axis: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    return_inverse: builtins.bool = False,
+    *,
+    return_counts: Literal[True],
+    axis: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    *,
+    return_inverse: Literal[True],
+    return_counts: builtins.bool = False,
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    return_inverse: builtins.bool = False,
+    *,
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
 def unique_counts(x: ArrayLike, /) -> UniqueCounts: ...
 def unique_inverse(x: ArrayLike, /) -> UniqueInverse: ...
 def unique_values(x: ArrayLike, /) -> Tensor: ...
+def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Tensor, ...]: ...
+@overload
+def unsqueeze(x: ArrayLike, /, axis: Axes = 0) -> Tensor: ...
+@overload
+def unsqueeze(x: ArrayLike, /, dim: Axes = 0) -> Tensor: ...
 @overload
 def unstack(x: ArrayLike, /, axis: int = 0) -> tuple[Tensor, ...]: ...
 @overload
@@ -1595,21 +2081,26 @@ def var_mean(
     x: ArrayLike,
     /,
     axis: Axes = None,
-    *,
-    correction: float = 1,
+    unbiased: builtins.bool | None = None,
     keepdims: builtins.bool = False,
+    *,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def var_mean(
     x: ArrayLike,
     /,
     dim: Axes = None,
+    unbiased: builtins.bool | None = None,
     *,
-    correction: float = 1,
     keepdim: builtins.bool = False,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 def vdot(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, dim: int | None = None) -> Tensor: ...
+def view_as_complex(x: ArrayLike, /) -> Tensor: ...
+def view_as_real(x: ArrayLike, /) -> Tensor: ...
+def vsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]: ...
 def vstack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def xlogy(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...

@@ -66,12 +66,13 @@ def installed() -> dict[str, list[str]]:
     torch: Any = importlib.import_module("torch")
     overrides: Any = importlib.import_module("torch.overrides")
     heard = overrides.get_overridable_functions()
-    root = {name: getattr(torch, name) for name in dir(torch) if not name.startswith("_")}
+    root = {name: getattr(torch, name) for name in dir(torch) if re.match(r"[^_]", name)}
+    root = {name: found for name, found in root.items() if callable(found) and not isinstance(found, type)}
     ours = {id(f) for f in (*heard[torch], *heard[torch.functional])}
     others = {id(f) for f in overrides.get_ignored_functions()} - ours
     found = {
         "torch": sorted(name for name, f in root.items() if id(f) in ours),
-        MAKING: sorted(name for name, f in root.items() if id(f) in others and not isinstance(f, type)),
+        MAKING: sorted(name for name, f in root.items() if id(f) in others),
         "Tensor": sorted(name for name in dir(torch.Tensor) if not name.startswith("_")),
     }
     for place in PLACES[2:]:

@@ -41,7 +41,70 @@ LEFT_OUT = (
 )  # fmt: skip
 
 #: Names that exist and mean something else, by place.
-DIFFERENT: dict[str, dict[str, str]] = {}
+DIFFERENT: dict[str, dict[str, str]] = {
+    "torch": {
+        "max min": "the standard's: along an axis values alone; `x.max(dim)` gives indices, too",
+        "sort": "the standard's: values alone; `x.sort()` gives indices, too",
+        "std var": "the standard's: correction 0; `x.std()` is unbiased",
+        "median nanmedian": "NumPy's: the mean of two middle values; `x.median()` is the lower one, with its index",
+        "split": "NumPy's: so many parts, or parts that begin at indices; `x.split()` takes sizes",
+        "squeeze": "the standard's: refuses an axis that is longer than one; `x.squeeze(dim)` leaves it",
+        "transpose": "NumPy's: all axes in an order; `x.transpose(dim0, dim1)` swaps two",
+        "take": "the standard's: along an axis; `x.take(index)` takes from the flattened tensor",
+        "nonzero": "the standard's: an array for each axis; `x.nonzero()` gives rows",
+        "meshgrid": "the standard's: `indexing='xy'` where nothing is said",
+        "select": "NumPy's: choices by conditions; `x.select(dim, index)` is a slice",
+        "equal": "the standard's: element by element; `x.equal(y)` compares wholes",
+        "unique": "NumPy's: `return_index` comes first; `x.unique()` has PyTorch's arguments",
+        "cov": "NumPy's: `ddof` in place of `correction`; `x.cov()` has PyTorch's arguments",
+        "histogram": "NumPy's: `weights`, and counts are integers without them",
+        "cross": "NumPy's: along the last axis where none is given; `x.cross(y)` takes the first of size 3",
+        "gradient": "NumPy's: steps by position, and of one axis a tensor",
+        "quantile nanquantile": "NumPy's: `method` in place of `interpolation`; the method has PyTorch's arguments",
+        "view_as_real view_as_complex": "a copy: parts are written through `x.real` and `x.imag`",
+        "sum prod cumsum cumprod": "the standard's: unsigned integers add up to unsigned ones",
+        "where": "the standard's: a condition and two values; with a condition alone it is `nonzero`",
+    },
+    "torch, other functions": {
+        "logspace": "NumPy's: after the number of values, `base` is given by name",
+        "result_type can_cast": "the standard's rules of promotion",
+    },
+    "Tensor": {
+        "size": "the standard's number of elements, which can be called as PyTorch's method, too",
+        "T": "the standard's: of matrices alone",
+        "view": "a copy where memory can't be seen in that shape; PyTorch refuses",
+        "unfold": "a copy: windows may overlap, and memory that elements share can't be written",
+        "histogram": "NumPy's: counts are integers without weights",
+        "t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_": "refused where a tensor that is no view has a history",
+        "conj positive": "a copy; PyTorch's shares memory",
+        "is_conj is_neg resolve_conj resolve_neg": "nothing ever waits to be conjugated or negated",
+        "is_shared": "tensors on the CPU are never shared between processes",
+        "dtype": "one of NumPy's dtype objects",
+    },
+}
+
+_STORAGE = "memory belongs to the array library: a tensor is a view of it by shape, axes and slices"
 
 #: Names that count and do not exist, by place.
-MISSING: dict[str, dict[str, str]] = {}
+MISSING: dict[str, dict[str, str]] = {
+    "torch": {
+        "as_strided_scatter": _STORAGE,
+    },
+    "torch, other functions": {
+        "as_strided empty_strided empty_permuted": _STORAGE,
+        "compile": "functions are not compiled as a whole",
+        "range": "deprecated: `arange`, and Python's own name",
+        "fill": "undocumented: `full_like`",
+        "from_file": "memory shared with a file; `lucidgrad.files` reads and writes",
+        "initial_seed seed": "generators are seeded by `manual_seed`, and by the system before that",
+        "set_printoptions": "NumPy's own settings hold for what is shown",
+    },
+    "Tensor": {
+        "as_strided as_strided_ as_strided_scatter new_empty_strided resize_ resize_as_ set_ storage storage_type "
+        "untyped_storage": _STORAGE,
+        "chalf": "no array library has complex numbers of 32 bits",
+        "index": "undocumented: square brackets",
+        "share_memory_": "tensors are not shared between processes; loaders send them",
+        "to_dense": "all tensors are dense",
+    },
+}

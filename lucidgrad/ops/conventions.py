@@ -1,6 +1,7 @@
 """What functions promise beside their values: PyTorch's spelling, a signature, named results, writing in place."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
@@ -35,12 +36,41 @@ def dressed(function: Callable[..., Any], op: Callable[..., Any]) -> Callable[..
     return function
 
 
+def cast_before(op: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of one array take a ``dtype``, in which it is then computed."""
+
+    def cast(x: Any, /, *args: Any, dtype: Any = None, **keywords: Any) -> Any:
+        if dtype is None:
+            return op(x, *args, **keywords)
+        return op(ops.astype(x, dtype=dtype), *args, **keywords)
+
+    signature: inspect.Signature = op.__signature__  # type: ignore[attr-defined]
+    dressed(cast, op)
+    more = inspect.Parameter("dtype", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
+    cast.__signature__ = signature.replace(parameters=[*signature.parameters.values(), more])  # type: ignore[attr-defined]
+    return cast
+
+
 # -- results -------------------------------------------------------------------------------------
 class ValuesAndIndices(NamedTuple):
     """Values that were picked along an axis, and where they stood."""
 
     values: "Tensor"
     indices: "Tensor"
+
+
+class MantissaAndExponent(NamedTuple):
+    """Numbers from 0.5 to below 1 in size, and the powers of two that they are multiplied by."""
+
+    mantissa: "Tensor"
+    exponent: "Tensor"
+
+
+class MinAndMax(NamedTuple):
+    """The smallest and the largest value along an axis, or of all."""
+
+    min: "Tensor"
+    max: "Tensor"
 
 
 def pick(x: Any, i: Any, axis: int) -> ValuesAndIndices:

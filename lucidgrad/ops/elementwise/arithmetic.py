@@ -1,20 +1,43 @@
 """Sums, products, quotients and remainders."""
 
+from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.box import Box
+from lucidgrad.core.dispatch import SCALARS
+from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.ops.conventions import dressed
 from lucidgrad.ops.numbers import as_array
 
 from .choice import where
 from .complex import abs
 from .copies import astype
+from .rounding import trunc
 
 
+def times(alpha: Any, other: Any) -> Any:
+    """``alpha * other``, where alpha may be a number that changes nothing."""
+    if type(alpha) is int and alpha == 1:
+        return other
+    numbers = isinstance(alpha, SCALARS) and isinstance(other, SCALARS)
+    return alpha * other if numbers else multiply(alpha, other)
+
+
+def _with_factor(op: Callable[..., Any]) -> Callable[..., Any]:
+    """The second of two arrays may have a factor, as PyTorch's ``alpha``."""
+
+    def combined(x1: Any, x2: Any, /, *, alpha: Any = 1) -> Any:
+        return op(x1, times(alpha, x2))
+
+    return dressed(combined, op)
+
+
+@_with_factor
 @primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g: g))
 def add(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Sum ``x1 + x2``.
+    """Sum ``x1 + x2``, or ``x1 + alpha * x2``.
 
     Examples
     --------
@@ -27,9 +50,10 @@ def add(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.add(x1, x2)
 
 
+@_with_factor
 @primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g: -g))
 def subtract(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Difference ``x1 - x2``.
+    """Difference ``x1 - x2``, or ``x1 - alpha * x2``.
 
     Examples
     --------
@@ -57,6 +81,26 @@ def multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.multiply(x1, x2)
 
 
+def _with_rounding(op: Callable[..., Any]) -> Callable[..., Any]:
+    """A quotient may be rounded, as PyTorch's ``rounding_mode`` says."""
+
+    def divide(x1: Any, x2: Any, /, *, rounding_mode: str | None = None) -> Any:
+        if rounding_mode is None:
+            return op(x1, x2)
+        if rounding_mode == "floor":
+            return floor_divide(x1, x2)
+        if rounding_mode != "trunc":
+            raise RuntimeError(f"divide: given rounding_mode={rounding_mode!r}, expected None, 'floor' or 'trunc'")
+        if any(isinstance(x, float) or (hasattr(x, "dtype") and dtypes.rank(x.dtype) > 1) for x in (x1, x2)):
+            return trunc(op(x1, x2))
+        y = floor_divide(x1, x2)
+        below = ops.logical_and(ops.not_equal(x1 - y * x2, 0), ops.less(y, 0))
+        return y + astype(below, dtype=y.dtype)
+
+    return dressed(divide, op)
+
+
+@_with_rounding
 @primitive(
     ELEMENTWISE,
     vjp=(
@@ -66,7 +110,7 @@ def multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
     dtype="float",
 )
 def divide(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Quotient ``x1 / x2``.
+    """Quotient ``x1 / x2``; with a ``rounding_mode`` rounded, ``"trunc"`` towards zero or ``"floor"`` down.
 
     Examples
     --------

@@ -173,6 +173,51 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     return _blend(input, bmm(batch1, batch2), beta, alpha)
 
 
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * sum(batch1 @ batch2)`` for a batch of matrices (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones((2, 1, 3), requires_grad=True)
+    >>> lg.addbmm(lg.zeros((1, 1)), x, lg.ones((2, 3, 1))).sum().backward()
+    >>> x.grad.shape
+    (2, 1, 3)
+    """
+    _need("addbmm", batch1=(batch1, 3), batch2=(batch2, 3))
+    return _blend(input, reduction.sum(matmul(batch1, batch2), axis=0), beta, alpha)
+
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (mat @ vec)`` for a matrix and a vector (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> lg.addmv(x, lg.ones((2, 3)), lg.ones(3), beta=0.5).sum().backward()
+    >>> x.grad.tolist()
+    [0.5, 0.5]
+    """
+    _need("addmv", mat=(mat, 2), vec=(vec, 1))
+    return _blend(input, matmul(mat, vec), beta, alpha)
+
+
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * outer(vec1, vec2)`` (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> lg.addr(lg.zeros((2, 3)), x, lg.ones(3), alpha=2).sum().backward()
+    >>> x.grad.tolist()
+    [6.0, 6.0]
+    """
+    _need("addr", vec1=(vec1, 1), vec2=(vec2, 1))
+    return _blend(input, outer(vec1, vec2), beta, alpha)
+
+
 # -- contractions --------------------------------------------------------------------------------
 @lru_cache(maxsize=1024)
 def _contraction(rank1: int, rank2: int, axes1: tuple[int, ...], axes2: tuple[int, ...]) -> str:
