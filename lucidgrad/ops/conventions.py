@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
-from lucidgrad.core.dispatch import SPELLINGS
+from lucidgrad.core.dispatch import SPELLINGS, UNSET
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.inplace import update as update
 
@@ -37,14 +37,22 @@ def dressed(function: Callable[..., Any], op: Callable[..., Any]) -> Callable[..
 
 
 def cast_before(op: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of one array take a ``dtype``, in which it is then computed."""
-
-    def cast(x: Any, /, *args: Any, dtype: Any = None, **keywords: Any) -> Any:
-        if dtype is None:
-            return op(x, *args, **keywords)
-        return op(ops.astype(x, dtype=dtype), *args, **keywords)
-
+    """Let a function along an axis take a ``dtype``, in which it is then computed."""
     signature: inspect.Signature = op.__signature__  # type: ignore[attr-defined]
+
+    def cast(
+        x: Any,
+        /,
+        axis: Any = signature.parameters["axis"].default,
+        *,
+        dtype: Any = None,
+        dim: Any = UNSET,
+        **keywords: Any,
+    ) -> Any:
+        x = x if dtype is None else ops.astype(x, dtype=dtype)
+        axis = axis if dim is UNSET else dim
+        return op(x, axis, **keywords) if keywords else op(x, axis)
+
     dressed(cast, op)
     more = inspect.Parameter("dtype", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
     cast.__signature__ = signature.replace(parameters=[*signature.parameters.values(), more])  # type: ignore[attr-defined]

@@ -326,7 +326,7 @@ def gradient(y: Any, /, *varargs: Any, axis: Any = None, edge_order: int = 1) ->
     given: tuple[Any, ...] = varargs or (1.0,)
     if len(given) not in (1, len(axes)):
         raise TypeError(f"gradient: given {len(given)} steps, expected one, or {len(axes)}")
-    if len(given) == 1 and len(axes) > 1 and getattr(given[0], "ndim", 0):
+    if len(given) == 1 and len(axes) > 1 and hasattr(given[0], "ndim") and given[0].ndim:
         raise TypeError(f"gradient: given coordinates for one axis, expected {len(axes)}")
     given = given if len(given) == len(axes) else given * len(axes)
     places = [g if hasattr(g, "dtype") or isinstance(g, (int, float)) else ops.asarray(g, dtype=y.dtype) for g in given]

@@ -260,6 +260,8 @@ def fill_diagonal_(x: Any, fill_value: Any, wrap: bool = False) -> Any:
 # -- axes changed in place -----------------------------------------------------------------------
 def _become(x: Any, name: str, view: Any) -> Any:
     """Make a tensor what a view of it is. Views that were taken before would be lost to its history: it has none."""
+    if view is x:
+        return x
     if x._alias is INFERENCE or (x._alias is None and node_of(x) is None):
         x.array = view.array
     elif x._alias is None:

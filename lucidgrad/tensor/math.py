@@ -35,6 +35,7 @@ def _axis(dim: Any, axis: Any) -> Any:
 
 def _reduction(op: Any) -> Callable[..., Any]:
     """A reduction as a method: the axis may be given by position."""
+    plain = op.primitive.op if hasattr(op, "primitive") else op
 
     def method(
         self: Any,
@@ -45,7 +46,8 @@ def _reduction(op: Any) -> Callable[..., Any]:
         keepdims: Any = UNSET,
         **more: Any,
     ) -> Any:
-        return op(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims, **more)
+        run = op if more else plain
+        return run(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims, **more)
 
     method.__name__, method.__doc__ = op.__name__, op.__doc__
     return method

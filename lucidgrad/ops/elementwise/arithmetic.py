@@ -16,6 +16,8 @@ from .complex import abs
 from .copies import astype
 from .rounding import trunc
 
+_ONE = 1  # what a factor is where none is given
+
 
 def times(alpha: Any, other: Any) -> Any:
     """``alpha * other``, where alpha may be a number that changes nothing."""
@@ -29,7 +31,7 @@ def _with_factor(op: Callable[..., Any]) -> Callable[..., Any]:
     """The second of two arrays may have a factor, as PyTorch's ``alpha``."""
 
     def combined(x1: Any, x2: Any, /, *, alpha: Any = 1) -> Any:
-        return op(x1, times(alpha, x2))
+        return op(x1, x2 if alpha is _ONE else times(alpha, x2))
 
     return dressed(combined, op)
 

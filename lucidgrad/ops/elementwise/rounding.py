@@ -5,6 +5,7 @@ from typing import Any
 
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.extents import check_count
 from lucidgrad.ops.conventions import dressed
 from lucidgrad.ops.numbers import is_inexact
 
@@ -57,8 +58,9 @@ def _with_decimals(op: Callable[..., Any]) -> Callable[..., Any]:
     """Rounding may keep some decimals, or with a negative number of them round to tens, hundreds, ..."""
 
     def round(x: Any, /, decimals: int = 0) -> Any:
-        if decimals == 0:
+        if type(decimals) is int and decimals == 0:
             return op(x)
+        decimals = check_count("round", "decimals", decimals, -300, 300)
         if not is_inexact(x.dtype):
             return op(x) if decimals > 0 else ops.astype(round(x * 1.0, decimals), dtype=x.dtype)
         scale = 10.0 ** abs(decimals)
