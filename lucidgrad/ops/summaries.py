@@ -5,7 +5,6 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.precision import in_precision, rounded_once
 
 from . import reduction
 from .axes import axes_of, axis_of, part, product
@@ -14,6 +13,7 @@ from .conventions import MinAndMax, torch_spelled
 from .counting import bin_edges, bin_places
 from .indexing.taking import take, take_put
 from .numbers import inexact
+from .precision import in_precision, rounded_once
 from .shape.layout import reshape
 from .sorting import sort
 

@@ -7,7 +7,7 @@ from lucidgrad.core.box import INFERENCE
 from lucidgrad.core.device import Device
 from lucidgrad.core.dispatch import node_of
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.levels import Layer
+from lucidgrad.levels.layer import Layer
 from lucidgrad.ops.axes import axis_of, product, sizes_of
 from lucidgrad.ops.elementwise.copies import clone
 from lucidgrad.ops.indexing.placement import take_flat

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from lucidgrad.core import dtype as dtypes, inplace
+from lucidgrad import inplace
+from lucidgrad.core import dtype as dtypes
 from lucidgrad.ops.elementwise import copies
 from lucidgrad.refusals import guarded
 

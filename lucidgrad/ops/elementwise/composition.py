@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.core.batching import of_one_batch
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.core.levels import Layer
 from lucidgrad.core.primitive import LINEAR, primitive
+from lucidgrad.levels.batching import of_one_batch
+from lucidgrad.levels.layer import Layer
 from lucidgrad.ops.conventions import MantissaAndExponent
 from lucidgrad.ops.numbers import inexact, is_complex, is_inexact
 from lucidgrad.ops.shape.layout import broadcast_arrays
