@@ -157,15 +157,30 @@ def expressions():
     return made
 
 
+def names_in(expression):
+    """The arrays of an expression."""
+    return [n for n in dict.fromkeys(re.findall(r"(?<![\w.'])[a-z]\w*", expression)) if n in GIVEN]
+
+
+def _evaluated(library, expression, given):
+    return eval(expression, {"t": library, "float": float, **given})
+
+
+def tensors(library, expression, instead):
+    """The tensors that an expression gives, with some of its arrays replaced."""
+    given = {n: instead[n] if n in instead else library.asarray(np.array(GIVEN[n])) for n in names_in(expression)}
+    found = _leaves(_evaluated(library, expression, given), library.Tensor)
+    return tuple(part for part in found if isinstance(part, library.Tensor))
+
+
 def results(library, expression):
     """The numbers that an expression gives, each an array, and those of the gradient of all results' projection."""
-    names = [n for n in dict.fromkeys(re.findall(r"(?<![\w.'])[a-z]\w*", expression)) if n in GIVEN]
-    make = library.asarray if hasattr(library, "asarray") else library.tensor
-    given = {n: make(np.array(GIVEN[n])) for n in names}
+    make = library.asarray
+    given = {n: make(np.array(GIVEN[n])) for n in names_in(expression)}
     for n, value in given.items():
         if GIVEN[n].dtype.kind in "fc":
             value.requires_grad_()
-    found = eval(expression, {"t": library, "float": float, **given})
+    found = _evaluated(library, expression, given)
     parts = list(_leaves(found, library.Tensor))
     values = [_host(part, library.Tensor) for part in parts]
     total = None

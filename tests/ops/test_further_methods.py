@@ -107,8 +107,8 @@ def test_memory():
 
 #: Functions made of others, on CUDA as on the CPU; one of each family.
 ON_CUDA = """
-lg.frexp(x) | lg.gcd(n, n + 4) | lg.complex(x, x * 2) | lg.block_diag(x, x) | lg.put(x, n[0], x[0])
-lg.index_reduce(x, 1, n[0], x, 'amax') | lg.unique_consecutive(n) | lg.unique(n, axis=0) | lg.histogramdd(x, 2)
+lg.frexp(x) | lg.gcd(n, n + 4) | lg.complex(x, x * 2) | lg.block_diag(x, x) | lg.put(x, n[0], x[0]) |
+lg.index_reduce(x, 1, n[0], x, 'amax') | lg.unique_consecutive(n) | lg.unique(n, axis=0) | lg.histogramdd(x, 2) |
 lg.searchsorted(lg.sort(x), x) | lg.gradient(x) | lg.tensor_split(x, 2) | x.clone().fill_diagonal_(0.0).lerp_(x, 0.5)
 """.split("|")
 

@@ -302,7 +302,8 @@ def check(case, place, where, seed):
     expected = _outcome(lg, case, base, view, where, in_place=False)
     if torch is not None and where == "cpu":
         peer = _outcome(torch, case, base, view, where, in_place=True)
-        peer = found if "not implemented" in str(peer) else peer  # it has no derivative of this write
+        if "not implemented" in str(peer) or "must be Tensor, not float" in str(peer):
+            peer = found  # PyTorch has no derivative of this write, or does not take numbers
         assert isinstance(peer, Exception) <= isinstance(found, Exception), f"{what}: PyTorch refuses: {peer}"
         assert isinstance(found, Exception) <= isinstance(peer, Exception), f"{what}: PyTorch computes; {found!r}"
         expected = peer if isinstance(expected, Exception) else expected
