@@ -50,6 +50,7 @@ from .ops.elementwise.arithmetic import (
     addcdiv,
     addcmul,
     deg2rad,
+    div,
     divide,
     floor_divide,
     fmod,
@@ -372,7 +373,7 @@ resolve_conj resolve_neg
 _ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
     "arctan2": "atan2", "arctanh": "atanh", "bitwise_not": "bitwise_invert", "broadcast_tensors": "broadcast_arrays",
-    "concatenate": "concat", "conj_physical": "conj", "div": "divide", "fix": "trunc", "ger": "outer",
+    "concatenate": "concat", "conj_physical": "conj", "fix": "trunc", "ger": "outer",
     "mul": "multiply", "neg": "negative", "permute": "permute_dims", "row_stack": "vstack",
     "sub": "subtract", "swapdims": "swapaxes", "trapz": "trapezoid", "true_divide": "divide",
     "unsqueeze": "expand_dims",

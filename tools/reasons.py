@@ -12,7 +12,7 @@ LEFT_OUT = (
      r"| xpu | ipu | mtia", "libraries and devices that are PyTorch's inner affair"),
     (_ROOT, r"native_\w+ | \w+_copy | batch_norm_\w+ | unsafe_\w+ | sym_\w+ | slice_inverse | grid_sampler\w* "
      r"| affine_grid_generator | convolution | norm_except_dim | conv_tbc | max_pool1d_with_indices | const_data_ptr "
-     r"| constant_pad_nd | is_distributed | hash_tensor",
+     r"| constant_pad_nd | is_distributed | hash_tensor | frobenius_norm | nuclear_norm",
      "undocumented: functions that PyTorch's own functions are made of"),
     (_ROOT, r"(lstm|gru|rnn_tanh|rnn_relu)(_cell)? | (batch|group|instance|layer)_norm | dropout | alpha_dropout "
      r"| feature_(alpha_)?dropout | embedding(_bag)? | \w+_loss | kl_div | binary_cross_entropy_with_logits "

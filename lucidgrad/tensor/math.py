@@ -72,7 +72,8 @@ class Mathematics:
     copysign = complex.copysign
     cos = trigonometric.cos
     cosh = trigonometric.cosh
-    div = divide = true_divide = arithmetic.divide
+    div = divide = arithmetic.div
+    true_divide = arithmetic.divide
     exp = exponential.exp
     expm1 = exponential.expm1
     floor = rounding.floor

@@ -225,7 +225,7 @@ lg.is_nonzero(s) | s.is_nonzero() | x.broadcast_to(3, 4) | x.broadcast_to(2, 3, 
 x.narrow_copy(0, 0, 3) | x.new_empty(2) | x.new_full((2,), 1.0) | x.new_ones(2) | x.new_tensor(x) | x.new_zeros(2)
 x.tile(1, 1) | row.tile(2, 1) | x.trace() | x.type(x.dtype) | lg.frombuffer(bytearray(8), dtype=lg.float64)
 lg.atleast_1d(x, v) | lg.round(x, decimals=1) | x.mH | m.H | lg.add(x, w, alpha=0)
-lg.divide(x, w, rounding_mode='floor')
+lg.div(x, w, rounding_mode='floor')
 lg.unbind(x, 0) | x.unbind(1) | lg.heaviside(x, w) | lg.linalg.trace(m) | lg.linalg.vecdot(x, x)
 lg.linalg.outer(u, v) | lg.linalg.matmul(x, v) | lg.linalg.matrix_transpose(x) | lg.linalg.cholesky(spd)
 lg.linalg.cond(m) | lg.linalg.cross(m, m) | lg.linalg.det(m) | lg.linalg.eig(m) | lg.linalg.eigh(spd)

@@ -83,26 +83,6 @@ def multiply(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.multiply(x1, x2)
 
 
-def _with_rounding(op: Callable[..., Any]) -> Callable[..., Any]:
-    """A quotient may be rounded, as PyTorch's ``rounding_mode`` says."""
-
-    def divide(x1: Any, x2: Any, /, *, rounding_mode: str | None = None) -> Any:
-        if rounding_mode is None:
-            return op(x1, x2)
-        if rounding_mode == "floor":
-            return floor_divide(x1, x2)
-        if rounding_mode != "trunc":
-            raise RuntimeError(f"divide: given rounding_mode={rounding_mode!r}, expected None, 'floor' or 'trunc'")
-        if any(isinstance(x, float) or (hasattr(x, "dtype") and dtypes.rank(x.dtype) > 1) for x in (x1, x2)):
-            return trunc(op(x1, x2))
-        y = floor_divide(x1, x2)
-        below = ops.logical_and(ops.not_equal(x1 - y * x2, 0), ops.less(y, 0))
-        return y + astype(below, dtype=y.dtype)
-
-    return dressed(divide, op)
-
-
-@_with_rounding
 @primitive(
     ELEMENTWISE,
     vjp=(
@@ -112,7 +92,7 @@ def _with_rounding(op: Callable[..., Any]) -> Callable[..., Any]:
     dtype="float",
 )
 def divide(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Quotient ``x1 / x2``; with a ``rounding_mode`` rounded, ``"trunc"`` towards zero or ``"floor"`` down.
+    """Quotient ``x1 / x2``.
 
     Examples
     --------
@@ -186,6 +166,33 @@ def reciprocal(xp: Any, x: Any, /) -> Any:
 
 
 # -- quotients and remainders --------------------------------------------------------------------
+def div(x1: Any, x2: Any, /, rounding_mode: str | None = None) -> Any:
+    """Quotient ``x1 / x2``, rounded with a mode: ``"trunc"`` towards zero, ``"floor"`` down (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([7.0, -7.0], requires_grad=True)
+    >>> lg.div(x, 2.0).sum().backward()
+    >>> x.grad.tolist(), lg.div(x, 2.0, rounding_mode="trunc").tolist()
+    ([0.5, 0.5], [3.0, -3.0])
+    """
+    if rounding_mode is None:
+        return divide(x1, x2)
+    if rounding_mode == "floor":
+        return floor_divide(x1, x2)
+    if rounding_mode != "trunc":
+        raise RuntimeError(f"div: given rounding_mode={rounding_mode!r}, expected None, 'floor' or 'trunc'")
+    if any(isinstance(x, float) or (hasattr(x, "dtype") and dtypes.rank(x.dtype) > 1) for x in (x1, x2)):
+        return trunc(divide(x1, x2))
+    y = floor_divide(x1, x2)
+    below = ops.logical_and(ops.not_equal(x1 - y * x2, 0), ops.less(y, 0))
+    return y + astype(below, dtype=y.dtype)
+
+
+div.primitive = divide.primitive  # type: ignore[attr-defined]  # which it is without a mode
+
+
 def _remainder_by_divisor(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
     below = xp.isinf(x2) & ((x1 < 0) != (x2 < 0)) & (x1 != 0)  # there the standard's quotient is -0, not -1
     return -xp.scale(g, xp.where(below, -1, xp.floor_divide(x1, x2)))
