@@ -51,8 +51,9 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     if not hasattr(x2, "dtype"):
         x2 = ops.asarray(x2, device=x1.device)
     like = x1.dtype if not is_inexact(x2.dtype) else ops.result_type(x1, x2)
-    near = ops.trunc(ops.astype(x2, dtype=like) * 0.5)
-    return x1 * ops.exp2(near) * ops.exp2(ops.astype(x2, dtype=like) - near)
+    x2 = ops.astype(x2, dtype=like)
+    near = ops.trunc(x2.detach() * 0.5)
+    return x1 * ops.exp2(near) * ops.exp2(x2 - near)
 
 
 def frexp(x: Any, /) -> MantissaAndExponent:
