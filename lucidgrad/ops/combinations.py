@@ -58,7 +58,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     if not tensors:
         raise RuntimeError("cartesian_prod: given no vectors, expected at least one")
     if len(tensors) == 1:
-        return tensors[0]
+        return ops.asarray(tensors[0])
     return ops.stack(*(reshape(grid, (product(grid.shape),)) for grid in meshgrid(*tensors, indexing="ij")), axis=1)
 
 

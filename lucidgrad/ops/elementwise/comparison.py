@@ -140,7 +140,7 @@ def isposinf(x: Any, /) -> Any:
     >>> lg.isposinf(lg.tensor([1.0, float("inf"), float("-inf")])).tolist()
     [False, True, False]
     """
-    return _need_real("isposinf", x) == INF
+    return equal(_need_real("isposinf", x), INF)
 
 
 def isneginf(x: Any, /) -> Any:
@@ -152,7 +152,7 @@ def isneginf(x: Any, /) -> Any:
     >>> lg.isneginf(lg.tensor([1.0, float("inf"), float("-inf")])).tolist()
     [False, False, True]
     """
-    return _need_real("isneginf", x) == -INF
+    return equal(_need_real("isneginf", x), -INF)
 
 
 def _need_real(name: str, x: Any) -> Any:

@@ -70,7 +70,7 @@ def frexp(x: Any, /) -> MantissaAndExponent:
     """
     if not is_inexact(x.dtype) or is_complex(x.dtype):
         raise RuntimeError(f"frexp: given {x.dtype}, expected real numbers")
-    size = ops.abs(x.detach())
+    size = ops.abs(x).detach()
     plain = ops.isfinite(size) & (size != 0)
     e = ops.where(plain, ops.floor(ops.log2(ops.where(plain, size, 1.0))) + 1, 0.0)
     m = ldexp(size, -e)

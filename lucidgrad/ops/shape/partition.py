@@ -84,7 +84,7 @@ def t(x: Any, /) -> Any:
     """
     if x.ndim > 2:
         raise RuntimeError(f"t: given an array of dimension {x.ndim}, expected at most 2; use swapaxes or mT")
-    return x if x.ndim < 2 else matrix_transpose(x)
+    return ops.asarray(x) if x.ndim < 2 else matrix_transpose(x)
 
 
 def adjoint(x: Any, /) -> Any:
