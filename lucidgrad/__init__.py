@@ -50,6 +50,7 @@ from .ops.elementwise.arithmetic import (
     addcdiv,
     addcmul,
     deg2rad,
+    div,
     divide,
     floor_divide,
     fmod,
@@ -64,7 +65,7 @@ from .ops.elementwise.arithmetic import (
     square,
     subtract,
 )
-from .ops.elementwise.choice import clamp, clip, maximum, minimum, nan_to_num, where
+from .ops.elementwise.choice import clamp, clamp_max, clamp_min, clip, fmax, fmin, maximum, minimum, nan_to_num, where
 from .ops.elementwise.comparison import (
     allclose,
     array_equal,
@@ -84,6 +85,9 @@ from .ops.elementwise.comparison import (
     isfinite,
     isinf,
     isnan,
+    isneginf,
+    isposinf,
+    isreal,
     le,
     less,
     less_equal,
@@ -262,16 +266,20 @@ from .creation import (
     eye,
     from_dlpack,
     from_numpy,
+    frombuffer,
     full,
     full_like,
+    is_tensor,
     linspace,
+    logspace,
     ones,
     ones_like,
+    scalar_tensor,
     tensor,
     zeros,
     zeros_like,
 )
-from .datatypes import can_cast, finfo, iinfo, isdtype, result_type
+from .datatypes import can_cast, finfo, iinfo, isdtype, promote_types, result_type
 from .determinism import are_deterministic_algorithms_enabled, use_deterministic_algorithms
 from .inspection import VERSIONS as _VERSIONS, __array_namespace_info__
 from .random import (
@@ -284,6 +292,7 @@ from .random import (
     rand,
     rand_like,
     randint,
+    randint_like,
     randn,
     randn_like,
     randperm,
@@ -322,54 +331,59 @@ _LATER = {
     "optim": ".optim",
     "profiler": ".profiler",
     "save": ".files",
+    "signal": ".signal",
     "special": ".special",
     "typing": ".typing",
     "utils": ".utils",
+    "vmap": ".func",
     "viz": ".viz",
-    "addbmm": ".ops.linalg.chains",
-    "addmv": ".ops.linalg.chains",
-    "addr": ".ops.linalg.chains",
-    "bartlett_window": ".signal.spectra",
-    "blackman_window": ".signal.spectra",
-    "chain_matmul": ".ops.linalg.chains",
-    "cholesky": ".linalg",
-    "cholesky_inverse": ".ops.linalg.equations",
-    "cholesky_solve": ".ops.linalg.equations",
-    "det": ".linalg",
-    "geqrf": ".ops.linalg.factors",
-    "ger": ".ops.linalg.chains",
-    "hamming_window": ".signal.spectra",
-    "hann_window": ".signal.spectra",
-    "inverse": ".ops.linalg.classics",
-    "istft": ".signal.spectra",
-    "kaiser_window": ".signal.spectra",
-    "lobpcg": ".ops.linalg.subspaces",
-    "logdet": ".ops.linalg.classics",
-    "lu": ".ops.linalg.classics",
-    "lu_solve": ".ops.linalg.classics",
-    "lu_unpack": ".ops.linalg.factors",
-    "matrix_exp": ".linalg",
-    "matrix_power": ".linalg",
-    "orgqr": ".ops.linalg.classics",
-    "ormqr": ".ops.linalg.factors",
-    "pca_lowrank": ".ops.linalg.subspaces",
-    "pinverse": ".ops.linalg.classics",
-    "qr": ".ops.linalg.classics",
-    "renorm": ".ops.linalg.classics",
-    "signal": ".signal",
-    "slogdet": ".linalg",
-    "stft": ".signal.spectra",
-    "svd": ".ops.linalg.classics",
-    "svd_lowrank": ".ops.linalg.subspaces",
-    "triangular_solve": ".ops.linalg.equations",
-    "digamma": ".ops.special.gamma",
-    "i0": ".ops.special.bessel",
-    "igamma": ".ops.special.incomplete",
-    "igammac": ".ops.special.incomplete",
-    "lgamma": ".ops.special.gamma",
-    "mvlgamma": ".ops.special.gamma",
-    "polygamma": ".ops.special.gamma",
 }
+
+#: The same of functions, by module.
+_FUNCTIONS = {
+    ".linalg": "cholesky cross det matrix_exp matrix_power slogdet",
+    ".nn.functional": """
+        adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d
+        conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm layer_norm
+        max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm rrelu
+    """,
+    ".ops.combinations": "block_diag cartesian_prod combinations tril_indices triu_indices unravel_index",
+    ".ops.elementwise.composition": "complex frac frexp gcd lcm ldexp polar view_as_complex view_as_real",
+    ".ops.indexing.placement": """
+        diagonal_scatter index_reduce nonzero_static put repeat_interleave select_scatter slice_scatter
+    """,
+    ".ops.linalg.chains": "addbmm addmv addr chain_matmul ger",
+    ".ops.linalg.classics": "inverse logdet lu lu_solve orgqr pinverse qr renorm svd",
+    ".ops.linalg.equations": "cholesky_inverse cholesky_solve triangular_solve",
+    ".ops.linalg.factors": "geqrf lu_unpack ormqr",
+    ".ops.linalg.subspaces": "lobpcg pca_lowrank svd_lowrank",
+    ".ops.shape.joining": "split_with_sizes",
+    ".ops.shape.partition": "adjoint dsplit hsplit t tensor_split vsplit",
+    ".ops.special.bessel": "i0",
+    ".ops.special.gamma": "digamma lgamma mvlgamma polygamma",
+    ".ops.special.incomplete": "igamma igammac",
+    ".ops.summaries": """
+        aminmax cumulative_trapezoid dist gradient histogramdd msort pdist unique_consecutive
+    """,
+    ".signal.spectra": "bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft",
+}
+_LATER |= {name: module for module, names in _FUNCTIONS.items() for name in names.split()}
+
+#: Methods of tensors that are functions, too.
+_METHODS = """
+detach get_device is_complex is_conj is_floating_point is_inference is_neg is_nonzero is_same_size is_signed numel
+resolve_conj resolve_neg
+""".split()
+
+#: Other names of the same functions.
+_ALIASES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctan2": "atan2", "arctanh": "atanh", "bitwise_not": "bitwise_invert", "broadcast_tensors": "broadcast_arrays",
+    "concatenate": "concat", "conj_physical": "conj", "fix": "trunc",
+    "mul": "multiply", "neg": "negative", "permute": "permute_dims", "row_stack": "vstack",
+    "sub": "subtract", "swapdims": "swapaxes", "trapz": "trapezoid", "true_divide": "divide",
+    "unsqueeze": "expand_dims",
+}  # fmt: skip
 
 if _TYPE_CHECKING:
     from . import (
@@ -414,10 +428,16 @@ if _TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> _Any:
-    if name not in _LATER:
+    if name in _LATER:
+        module = _importlib.import_module(_LATER[name], __name__)
+        found = module if _LATER[name] == f".{name}" else getattr(module, name)
+    elif name in _ALIASES:
+        found = getattr(_sys.modules[__name__], _ALIASES[name])
+    elif name in _METHODS:
+        found = getattr(Tensor, name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _importlib.import_module(_LATER[name], __name__)
-    globals()[name] = module if _LATER[name] == f".{name}" else getattr(module, name)
+    globals()[name] = found
     _guard(__name__, (name,))
     return globals()[name]
 
@@ -429,6 +449,8 @@ __all__ = [name for name in dir() if not name.startswith("_") and name not in _M
     "autograd",
     "random",
     *_LATER,
+    *_ALIASES,
+    *_METHODS,
     "__array_api_version__",
     "__array_namespace_info__",
     "__version__",

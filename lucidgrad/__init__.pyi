@@ -38,9 +38,41 @@ from lucidgrad.core.errors import DeviceError as DeviceError
 from lucidgrad.core.errors import GradArgError as GradArgError
 from lucidgrad.core.errors import OutOfMemoryError as OutOfMemoryError
 from lucidgrad.datatypes import FloatInfo, IntegerInfo
+from lucidgrad.func import vmap as vmap
 from lucidgrad.inspection import Info
-from lucidgrad.linalg import QRResult, SlogdetResult
-from lucidgrad.ops.conventions import ValuesAndIndices
+from lucidgrad.linalg import QRResult
+from lucidgrad.linalg import cholesky as cholesky
+from lucidgrad.linalg import cross as cross
+from lucidgrad.linalg import det as det
+from lucidgrad.linalg import matrix_exp as matrix_exp
+from lucidgrad.linalg import matrix_power as matrix_power
+from lucidgrad.linalg import slogdet as slogdet
+from lucidgrad.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
+from lucidgrad.nn.functional import alpha_dropout as alpha_dropout
+from lucidgrad.nn.functional import avg_pool1d as avg_pool1d
+from lucidgrad.nn.functional import bilinear as bilinear
+from lucidgrad.nn.functional import channel_shuffle as channel_shuffle
+from lucidgrad.nn.functional import conv1d as conv1d
+from lucidgrad.nn.functional import conv2d as conv2d
+from lucidgrad.nn.functional import conv3d as conv3d
+from lucidgrad.nn.functional import conv_transpose1d as conv_transpose1d
+from lucidgrad.nn.functional import conv_transpose2d as conv_transpose2d
+from lucidgrad.nn.functional import conv_transpose3d as conv_transpose3d
+from lucidgrad.nn.functional import cosine_similarity as cosine_similarity
+from lucidgrad.nn.functional import dropout as dropout
+from lucidgrad.nn.functional import feature_alpha_dropout as feature_alpha_dropout
+from lucidgrad.nn.functional import group_norm as group_norm
+from lucidgrad.nn.functional import layer_norm as layer_norm
+from lucidgrad.nn.functional import max_pool1d as max_pool1d
+from lucidgrad.nn.functional import max_pool2d as max_pool2d
+from lucidgrad.nn.functional import max_pool3d as max_pool3d
+from lucidgrad.nn.functional import pairwise_distance as pairwise_distance
+from lucidgrad.nn.functional import pixel_shuffle as pixel_shuffle
+from lucidgrad.nn.functional import pixel_unshuffle as pixel_unshuffle
+from lucidgrad.nn.functional import prelu as prelu
+from lucidgrad.nn.functional import rms_norm as rms_norm
+from lucidgrad.nn.functional import rrelu as rrelu
+from lucidgrad.ops.conventions import MantissaAndExponent, MinAndMax, ValuesAndIndices
 from lucidgrad.ops.linalg.classics import USVResult
 from lucidgrad.ops.linalg.equations import TriangularSolveResult
 from lucidgrad.ops.linalg.factors import GeqrfResult, LUResult
@@ -61,8 +93,10 @@ __all__ = [
     "__array_namespace_info__",
     "__version__",
     "abs",
+    "absolute",
     "acos",
     "acosh",
+    "adaptive_avg_pool1d",
     "add",
     "addbmm",
     "addcdiv",
@@ -70,14 +104,24 @@ __all__ = [
     "addmm",
     "addmv",
     "addr",
+    "adjoint",
     "all",
     "allclose",
+    "alpha_dropout",
     "amax",
     "amin",
+    "aminmax",
     "amp",
     "angle",
     "any",
     "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
     "are_deterministic_algorithms_enabled",
     "argmax",
     "argmin",
@@ -99,50 +143,71 @@ __all__ = [
     "autocast",
     "autograd",
     "average",
+    "avg_pool1d",
     "baddbmm",
     "bartlett_window",
     "bernoulli",
     "bfloat16",
+    "bilinear",
     "bincount",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
+    "bitwise_not",
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
     "blackman_window",
+    "block_diag",
     "bmm",
     "bool",
     "broadcast_arrays",
     "broadcast_shapes",
+    "broadcast_tensors",
     "broadcast_to",
     "bucketize",
     "can_cast",
+    "cartesian_prod",
     "cat",
     "cdist",
     "ceil",
     "celu",
     "chain_matmul",
+    "channel_shuffle",
     "cholesky",
     "cholesky_inverse",
     "cholesky_solve",
     "chunk",
     "clamp",
+    "clamp_max",
+    "clamp_min",
     "clip",
     "clone",
     "column_stack",
+    "combinations",
+    "complex",
     "complex128",
     "complex64",
     "concat",
+    "concatenate",
     "conj",
+    "conj_physical",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "convolve",
     "copysign",
     "corrcoef",
     "correlate",
     "cos",
     "cosh",
+    "cosine_similarity",
     "count_nonzero",
     "cov",
+    "cross",
     "cuda",
     "cudasim",
     "cummax",
@@ -155,17 +220,23 @@ __all__ = [
     "custom_vjp",
     "deg2rad",
     "det",
+    "detach",
     "device",
     "diag",
     "diag_embed",
     "diagflat",
     "diagonal",
+    "diagonal_scatter",
     "diff",
     "digamma",
     "digitize",
+    "dist",
     "distributions",
+    "div",
     "divide",
     "dot",
+    "dropout",
+    "dsplit",
     "dstack",
     "e",
     "ediff1d",
@@ -186,9 +257,11 @@ __all__ = [
     "expit",
     "expm1",
     "eye",
+    "feature_alpha_dropout",
     "fft",
     "files",
     "finfo",
+    "fix",
     "flatten",
     "flip",
     "fliplr",
@@ -199,23 +272,32 @@ __all__ = [
     "float_power",
     "floor",
     "floor_divide",
+    "fmax",
+    "fmin",
     "fmod",
+    "frac",
+    "frexp",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "func",
     "gather",
+    "gcd",
     "ge",
     "gelu",
     "geqrf",
     "ger",
     "get_default_device",
     "get_default_dtype",
+    "get_device",
     "get_num_threads",
     "get_rng_state",
+    "gradient",
     "greater",
     "greater_equal",
+    "group_norm",
     "gt",
     "hamming_window",
     "hann_window",
@@ -226,6 +308,8 @@ __all__ = [
     "heaviside",
     "histc",
     "histogram",
+    "histogramdd",
+    "hsplit",
     "hstack",
     "hypot",
     "i0",
@@ -237,6 +321,7 @@ __all__ = [
     "index_copy",
     "index_fill",
     "index_put",
+    "index_reduce",
     "index_select",
     "inf",
     "inference_mode",
@@ -247,18 +332,33 @@ __all__ = [
     "int8",
     "interp",
     "inverse",
+    "is_complex",
+    "is_conj",
+    "is_floating_point",
     "is_grad_enabled",
+    "is_inference",
     "is_inference_mode_enabled",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_tensor",
     "isclose",
     "isdtype",
     "isfinite",
     "isin",
     "isinf",
     "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
     "istft",
     "kaiser_window",
     "kron",
     "kthvalue",
+    "layer_norm",
+    "lcm",
+    "ldexp",
     "le",
     "leaky_relu",
     "lerp",
@@ -284,6 +384,7 @@ __all__ = [
     "logical_xor",
     "logit",
     "logsigmoid",
+    "logspace",
     "logsumexp",
     "lt",
     "lu",
@@ -298,6 +399,9 @@ __all__ = [
     "matrix_power",
     "matrix_transpose",
     "max",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "maximum",
     "mean",
     "median",
@@ -309,6 +413,8 @@ __all__ = [
     "mode",
     "moveaxis",
     "movedim",
+    "msort",
+    "mul",
     "multinomial",
     "multiply",
     "mv",
@@ -328,15 +434,18 @@ __all__ = [
     "nanvar",
     "narrow",
     "ne",
+    "neg",
     "negative",
     "newaxis",
     "nextafter",
     "nn",
     "no_grad",
     "nonzero",
+    "nonzero_static",
     "norm",
     "normal",
     "not_equal",
+    "numel",
     "ones",
     "ones_like",
     "optim",
@@ -344,23 +453,33 @@ __all__ = [
     "ormqr",
     "outer",
     "pad",
+    "pairwise_distance",
     "pca_lowrank",
+    "pdist",
     "percentile",
+    "permute",
     "permute_dims",
     "pi",
     "pinverse",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "polar",
     "polygamma",
     "positive",
     "pow",
+    "prelu",
     "prod",
     "profiler",
+    "promote_types",
     "ptp",
+    "put",
     "qr",
     "quantile",
     "rad2deg",
     "rand",
     "rand_like",
     "randint",
+    "randint_like",
     "randn",
     "randn_like",
     "random",
@@ -373,19 +492,27 @@ __all__ = [
     "remainder",
     "renorm",
     "repeat",
+    "repeat_interleave",
     "reshape",
+    "resolve_conj",
+    "resolve_neg",
     "result_type",
+    "rms_norm",
     "roll",
     "rot90",
     "round",
+    "row_stack",
+    "rrelu",
     "rsqrt",
     "rsub",
     "save",
+    "scalar_tensor",
     "scatter",
     "scatter_add",
     "scatter_reduce",
     "searchsorted",
     "select",
+    "select_scatter",
     "selu",
     "set_default_device",
     "set_default_dtype",
@@ -402,6 +529,7 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
+    "slice_scatter",
     "slogdet",
     "softmax",
     "softplus",
@@ -410,6 +538,7 @@ __all__ = [
     "sort",
     "special",
     "split",
+    "split_with_sizes",
     "sqrt",
     "square",
     "squeeze",
@@ -417,11 +546,14 @@ __all__ = [
     "std",
     "std_mean",
     "stft",
+    "sub",
     "subtract",
     "sum",
     "svd",
     "svd_lowrank",
     "swapaxes",
+    "swapdims",
+    "t",
     "take",
     "take_along_axis",
     "take_along_dim",
@@ -429,6 +561,7 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "tensor",
+    "tensor_split",
     "tensordot",
     "threshold",
     "tile",
@@ -439,7 +572,10 @@ __all__ = [
     "trapz",
     "triangular_solve",
     "tril",
+    "tril_indices",
     "triu",
+    "triu_indices",
+    "true_divide",
     "trunc",
     "typing",
     "uint16",
@@ -452,9 +588,12 @@ __all__ = [
     "uniform",
     "unique",
     "unique_all",
+    "unique_consecutive",
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unravel_index",
+    "unsqueeze",
     "unstack",
     "use_deterministic_algorithms",
     "utils",
@@ -463,7 +602,11 @@ __all__ = [
     "var_mean",
     "vdot",
     "vecdot",
+    "view_as_complex",
+    "view_as_real",
     "viz",
+    "vmap",
+    "vsplit",
     "vstack",
     "where",
     "xlogy",
@@ -496,9 +639,10 @@ uint8: np.dtype[np.uint8]
 
 def __array_namespace_info__() -> Info: ...
 def abs(x: ArrayLike, /) -> Tensor: ...
+def absolute(x: ArrayLike, /) -> Tensor: ...
 def acos(x: ArrayLike, /) -> Tensor: ...
 def acosh(x: ArrayLike, /) -> Tensor: ...
-def add(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def add(x1: ArrayLike, x2: ArrayLike, /, *, alpha: ArrayLike = 1) -> Tensor: ...
 def addbmm(
     input: ArrayLike,
     batch1: ArrayLike,
@@ -526,6 +670,7 @@ def addr(
     beta: ArrayLike = 1,
     alpha: ArrayLike = 1,
 ) -> Tensor: ...
+def adjoint(x: ArrayLike, /) -> Tensor: ...
 @overload
 def all(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
@@ -546,6 +691,10 @@ def amax(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -
 def amin(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
 def amin(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
+@overload
+def aminmax(x: ArrayLike, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> MinAndMax: ...
+@overload
+def aminmax(x: ArrayLike, /, *, dim: int | None = None, keepdim: builtins.bool = False) -> MinAndMax: ...
 def angle(x: ArrayLike, /) -> Tensor: ...
 @overload
 def any(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
@@ -561,6 +710,13 @@ def arange(
     device: DeviceLike | None = None,
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
+def arccos(x: ArrayLike, /) -> Tensor: ...
+def arccosh(x: ArrayLike, /) -> Tensor: ...
+def arcsin(x: ArrayLike, /) -> Tensor: ...
+def arcsinh(x: ArrayLike, /) -> Tensor: ...
+def arctan(x: ArrayLike, /) -> Tensor: ...
+def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def arctanh(x: ArrayLike, /) -> Tensor: ...
 def are_deterministic_algorithms_enabled() -> builtins.bool: ...
 @overload
 def argmax(x: ArrayLike, /, axis: int | None = None, *, keepdims: builtins.bool = False) -> Tensor: ...
@@ -612,9 +768,24 @@ def astype(
 def atan(x: ArrayLike, /) -> Tensor: ...
 def atan2(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def atanh(x: ArrayLike, /) -> Tensor: ...
-def atleast_1d(x: ArrayLike) -> Tensor: ...
-def atleast_2d(x: ArrayLike) -> Tensor: ...
-def atleast_3d(x: ArrayLike) -> Tensor: ...
+@overload
+def atleast_1d(x: ArrayLike, /) -> Tensor: ...
+@overload
+def atleast_1d(x: ArrayLike, y: ArrayLike, /, *more: ArrayLike) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(arrays: Sequence[ArrayLike], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(x: ArrayLike, /) -> Tensor: ...
+@overload
+def atleast_2d(x: ArrayLike, y: ArrayLike, /, *more: ArrayLike) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(arrays: Sequence[ArrayLike], /) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(x: ArrayLike, /) -> Tensor: ...
+@overload
+def atleast_3d(x: ArrayLike, y: ArrayLike, /, *more: ArrayLike) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(arrays: Sequence[ArrayLike], /) -> tuple[Tensor, ...]: ...
 @overload
 def average(
     x: ArrayLike,
@@ -676,6 +847,7 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
 def bitwise_and(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_invert(x: ArrayLike, /) -> Tensor: ...
 def bitwise_left_shift(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def bitwise_not(x: ArrayLike, /) -> Tensor: ...
 def bitwise_or(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def bitwise_xor(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -687,9 +859,11 @@ def blackman_window(
     device: DeviceLike | None = None,
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
+def block_diag(*tensors: ArrayLike) -> Tensor: ...
 def bmm(input: ArrayLike, mat2: ArrayLike) -> Tensor: ...
 def broadcast_arrays(*arrays: ArrayLike) -> tuple[Tensor, ...]: ...
 def broadcast_shapes(*shapes: Shape) -> tuple[int, ...]: ...
+def broadcast_tensors(*arrays: ArrayLike) -> tuple[Tensor, ...]: ...
 def broadcast_to(x: ArrayLike, /, shape: Shape) -> Tensor: ...
 def bucketize(
     x: ArrayLike,
@@ -699,19 +873,23 @@ def bucketize(
     right: builtins.bool = False,
 ) -> Tensor: ...
 def can_cast(from_: Array | DTypeLike, to: DTypeLike, /) -> builtins.bool: ...
+def cartesian_prod(*tensors: ArrayLike) -> Tensor: ...
 def cat(tensors: Sequence[ArrayLike], dim: int = 0) -> Tensor: ...
 def cdist(x1: ArrayLike, x2: ArrayLike, p: float = 2.0, compute_mode: str | None = None) -> Tensor: ...
 def ceil(x: ArrayLike, /) -> Tensor: ...
 def celu(x: ArrayLike, /, alpha: float = 1.0) -> Tensor: ...
 def chain_matmul(*matrices: ArrayLike) -> Tensor: ...
-def cholesky(x: ArrayLike, /, upper: builtins.bool = False) -> Tensor: ...
 def cholesky_inverse(L: ArrayLike, upper: builtins.bool = False) -> Tensor: ...
 def cholesky_solve(B: ArrayLike, L: ArrayLike, upper: builtins.bool = False) -> Tensor: ...
 def chunk(x: ArrayLike, chunks: int, dim: int = 0) -> tuple[Tensor, ...]: ...
 def clamp(x: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor: ...
+def clamp_max(x: ArrayLike, max: ArrayLike) -> Tensor: ...
+def clamp_min(x: ArrayLike, min: ArrayLike) -> Tensor: ...
 def clip(x: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Tensor: ...
 def clone(x: ArrayLike, /) -> Tensor: ...
 def column_stack(arrays: Sequence[ArrayLike]) -> Tensor: ...
+def combinations(x: ArrayLike, r: int = 2, with_replacement: builtins.bool = False) -> Tensor: ...
+def complex(real: ArrayLike, imag: ArrayLike) -> Tensor: ...
 @overload
 def concat(*xs: ArrayLike, axis: int | None = 0) -> Tensor: ...
 @overload
@@ -720,7 +898,16 @@ def concat(*xs: ArrayLike, dim: int | None = 0) -> Tensor: ...
 def concat(xs: Sequence[ArrayLike], /, axis: int | None = 0) -> Tensor: ...
 @overload
 def concat(xs: Sequence[ArrayLike], /, dim: int | None = 0) -> Tensor: ...
+@overload
+def concatenate(*xs: ArrayLike, axis: int | None = 0) -> Tensor: ...
+@overload
+def concatenate(*xs: ArrayLike, dim: int | None = 0) -> Tensor: ...
+@overload
+def concatenate(xs: Sequence[ArrayLike], /, axis: int | None = 0) -> Tensor: ...
+@overload
+def concatenate(xs: Sequence[ArrayLike], /, dim: int | None = 0) -> Tensor: ...
 def conj(x: ArrayLike, /) -> Tensor: ...
+def conj_physical(x: ArrayLike, /) -> Tensor: ...
 def convolve(x1: ArrayLike, x2: ArrayLike, /, mode: str = "full") -> Tensor: ...
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def corrcoef(x: ArrayLike, /, y: ArrayLike | None = None, rowvar: builtins.bool = True) -> Tensor: ...
@@ -797,12 +984,17 @@ def cumulative_sum(
 def cumulative_trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, *, dx: float = 1.0, axis: int = -1) -> Tensor: ...
 @overload
 def cumulative_trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor: ...
+@overload
+def cumulative_trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, *, dx: float = 1.0, axis: int = -1) -> Tensor: ...
+@overload
+def cumulative_trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor: ...
 def deg2rad(x: ArrayLike, /) -> Tensor: ...
-def det(x: ArrayLike, /) -> Tensor: ...
+def detach(self: ArrayLike) -> Tensor: ...
 def diag(x: ArrayLike, /, k: int = 0) -> Tensor: ...
 def diag_embed(x: ArrayLike, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor: ...
 def diagflat(x: ArrayLike, /, k: int = 0) -> Tensor: ...
 def diagonal(x: ArrayLike, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor: ...
+def diagonal_scatter(x: ArrayLike, src: ArrayLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
 @overload
 def diff(
     x: ArrayLike,
@@ -823,8 +1015,11 @@ def diff(
 ) -> Tensor: ...
 def digamma(x: ArrayLike, /) -> Tensor: ...
 def digitize(x: ArrayLike, /, bins: ArrayLike | Sequence[float], right: builtins.bool = False) -> Tensor: ...
+def dist(x: ArrayLike, other: ArrayLike, p: float = 2) -> Tensor: ...
+def div(x1: ArrayLike, x2: ArrayLike, /, rounding_mode: str | None = None) -> Tensor: ...
 def divide(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def dot(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def dsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]: ...
 def dstack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 def ediff1d(x: ArrayLike, /, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Tensor: ...
 @overload
@@ -883,6 +1078,7 @@ def eye(
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def finfo(type: Array | DTypeLike, /) -> FloatInfo: ...
+def fix(x: ArrayLike, /) -> Tensor: ...
 def flatten(x: ArrayLike, start_dim: int = 0, end_dim: int = -1) -> Tensor: ...
 @overload
 def flip(x: ArrayLike, /, axis: Axes = None) -> Tensor: ...
@@ -893,7 +1089,11 @@ def flipud(x: ArrayLike, /) -> Tensor: ...
 def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def floor(x: ArrayLike, /) -> Tensor: ...
 def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def fmax(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def fmin(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def frac(x: ArrayLike, /) -> Tensor: ...
+def frexp(x: ArrayLike, /) -> MantissaAndExponent: ...
 def from_dlpack(
     x: SupportsDLPack,
     /,
@@ -902,6 +1102,14 @@ def from_dlpack(
     copy: builtins.bool | None = None,
 ) -> Tensor: ...
 def from_numpy(array: np.ndarray[Any, Any] | np.generic) -> Tensor: ...
+def frombuffer(
+    buffer: bytearray | bytes | memoryview,
+    *,
+    dtype: DTypeLike,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 def full(
     shape: Shape,
     fill_value: ArrayLike,
@@ -920,14 +1128,23 @@ def full_like(
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def gather(x: ArrayLike, dim: int, index: ArrayLike) -> Tensor: ...
+def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def ge(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def gelu(x: ArrayLike, /, approximate: str = "none") -> Tensor: ...
 def geqrf(input: ArrayLike) -> GeqrfResult: ...
 def ger(input: ArrayLike, vec2: ArrayLike) -> Tensor: ...
 def get_default_device() -> Device: ...
 def get_default_dtype() -> DType: ...
+def get_device(x: ArrayLike) -> int: ...
 def get_num_threads() -> int: ...
 def get_rng_state(device: DeviceLike | None = None) -> dict[str, object]: ...
+def gradient(
+    y: ArrayLike,
+    /,
+    *varargs: ArrayLike,
+    axis: Axes = None,
+    edge_order: int = 1,
+) -> Tensor | tuple[Tensor, ...]: ...
 def greater(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def greater_equal(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def gt(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -962,7 +1179,20 @@ def histogram(
     range: tuple[float, float] | None = None,
     density: builtins.bool | None = None,
     weights: ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
 ) -> tuple[Tensor, Tensor]: ...
+def histogramdd(
+    x: ArrayLike,
+    /,
+    bins: int | Sequence[int] | Sequence[Array] = 10,
+    range: Sequence[float] | Sequence[tuple[float, float]] | None = None,
+    density: builtins.bool | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
+) -> tuple[Tensor, tuple[Tensor, ...]]: ...
+def hsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]: ...
 def hstack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def i0(x: ArrayLike, /) -> Tensor: ...
@@ -979,6 +1209,15 @@ def index_put(
     values: ArrayLike,
     accumulate: builtins.bool = False,
 ) -> Tensor: ...
+def index_reduce(
+    x: ArrayLike,
+    dim: int,
+    index: ArrayLike,
+    source: ArrayLike,
+    reduce: str,
+    *,
+    include_self: builtins.bool = True,
+) -> Tensor: ...
 def index_select(x: ArrayLike, dim: int, index: ArrayLike) -> Tensor: ...
 def inner(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def interp(
@@ -990,8 +1229,17 @@ def interp(
     period: float | None = None,
 ) -> Tensor: ...
 def inverse(x: ArrayLike, /) -> Tensor: ...
+def is_complex(self: ArrayLike) -> builtins.bool: ...
+def is_conj(x: ArrayLike) -> builtins.bool: ...
+def is_floating_point(self: ArrayLike) -> builtins.bool: ...
 def is_grad_enabled() -> builtins.bool: ...
+def is_inference(self: ArrayLike) -> builtins.bool: ...
 def is_inference_mode_enabled() -> builtins.bool: ...
+def is_neg(x: ArrayLike) -> builtins.bool: ...
+def is_nonzero(x: ArrayLike) -> builtins.bool: ...
+def is_same_size(x: ArrayLike, other: ArrayLike) -> builtins.bool: ...
+def is_signed(x: ArrayLike) -> builtins.bool: ...
+def is_tensor(obj: object) -> builtins.bool: ...
 def isclose(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -1005,6 +1253,9 @@ def isfinite(x: ArrayLike, /) -> Tensor: ...
 def isin(x1: ArrayLike, x2: ArrayLike, /, *, invert: builtins.bool = False) -> Tensor: ...
 def isinf(x: ArrayLike, /) -> Tensor: ...
 def isnan(x: ArrayLike, /) -> Tensor: ...
+def isneginf(x: ArrayLike, /) -> Tensor: ...
+def isposinf(x: ArrayLike, /) -> Tensor: ...
+def isreal(x: ArrayLike, /) -> Tensor: ...
 def istft(
     input: ArrayLike,
     n_fft: int,
@@ -1031,6 +1282,8 @@ def kron(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def kthvalue(x: ArrayLike, /, k: int, axis: int = -1, keepdims: builtins.bool = False) -> ValuesAndIndices: ...
 @overload
 def kthvalue(x: ArrayLike, /, k: int, dim: int = -1, *, keepdim: builtins.bool = False) -> ValuesAndIndices: ...
+def lcm(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def le(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def leaky_relu(x: ArrayLike, /, negative_slope: float = 0.01) -> Tensor: ...
 def lerp(start: ArrayLike, end: ArrayLike, weight: ArrayLike) -> Tensor: ...
@@ -1077,9 +1330,9 @@ def log10(x: ArrayLike, /) -> Tensor: ...
 def log1p(x: ArrayLike, /) -> Tensor: ...
 def log2(x: ArrayLike, /) -> Tensor: ...
 @overload
-def log_softmax(x: ArrayLike, /, axis: Axes = -1) -> Tensor: ...
+def log_softmax(x: ArrayLike, /, axis: Axes = -1, *, dtype: DTypeLike | None = None) -> Tensor: ...
 @overload
-def log_softmax(x: ArrayLike, /, dim: Axes = -1) -> Tensor: ...
+def log_softmax(x: ArrayLike, /, dim: Axes = -1, *, dtype: DTypeLike | None = None) -> Tensor: ...
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 @overload
@@ -1093,6 +1346,18 @@ def logical_or(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def logical_xor(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def logit(x: ArrayLike, /, eps: float | None = None) -> Tensor: ...
 def logsigmoid(x: ArrayLike, /) -> Tensor: ...
+def logspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    /,
+    num: int = 50,
+    *,
+    base: float = 10.0,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    endpoint: builtins.bool = True,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 @overload
 def logsumexp(x: ArrayLike, /, axis: Axes = None, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
@@ -1114,8 +1379,6 @@ def masked_fill(x: ArrayLike, mask: ArrayLike, value: ArrayLike) -> Tensor: ...
 def masked_scatter(x: ArrayLike, mask: ArrayLike, source: ArrayLike) -> Tensor: ...
 def masked_select(x: ArrayLike, mask: ArrayLike) -> Tensor: ...
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
-def matrix_exp(x: ArrayLike, /) -> Tensor: ...
-def matrix_power(x: ArrayLike, n: int, /) -> Tensor: ...
 def matrix_transpose(x: ArrayLike, /) -> Tensor: ...
 @overload
 def max(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
@@ -1123,9 +1386,23 @@ def max(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) 
 def max(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
 def maximum(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 @overload
-def mean(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
+def mean(
+    x: ArrayLike,
+    /,
+    axis: Axes = None,
+    *,
+    keepdims: builtins.bool = False,
+    dtype: DTypeLike | None = None,
+) -> Tensor: ...
 @overload
-def mean(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
+def mean(
+    x: ArrayLike,
+    /,
+    dim: Axes = None,
+    *,
+    keepdim: builtins.bool = False,
+    dtype: DTypeLike | None = None,
+) -> Tensor: ...
 @overload
 def median(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
@@ -1144,6 +1421,8 @@ def mode(x: ArrayLike, /, axis: int = -1, keepdims: builtins.bool = False) -> Va
 def mode(x: ArrayLike, /, dim: int = -1, *, keepdim: builtins.bool = False) -> ValuesAndIndices: ...
 def moveaxis(x: ArrayLike, /, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor: ...
 def movedim(x: ArrayLike, /, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor: ...
+def msort(x: ArrayLike, /) -> Tensor: ...
+def mul(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def multinomial(
     p: Tensor,
     num_samples: int,
@@ -1301,9 +1580,11 @@ def nanvar(
 ) -> Tensor: ...
 def narrow(x: ArrayLike, dim: int, start: int, length: int) -> Tensor: ...
 def ne(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def neg(x: ArrayLike, /) -> Tensor: ...
 def negative(x: ArrayLike, /) -> Tensor: ...
 def nextafter(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def nonzero(x: ArrayLike, /) -> tuple[Tensor, ...]: ...
+def nonzero_static(x: ArrayLike, *, size: int, fill_value: int = -1) -> Tensor: ...
 @overload
 def norm(
     x: ArrayLike,
@@ -1334,6 +1615,7 @@ def normal(
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def not_equal(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def numel(self: ArrayLike) -> int: ...
 def ones(
     shape: Shape,
     *more: int,
@@ -1365,6 +1647,7 @@ def pad(
     constant_values: ArrayLike = 0,
 ) -> Tensor: ...
 def pca_lowrank(A: ArrayLike, q: int | None = None, center: builtins.bool = True, niter: int = 2) -> USVResult: ...
+def pdist(x: ArrayLike, p: float = 2.0) -> Tensor: ...
 @overload
 def percentile(
     x: ArrayLike,
@@ -1386,10 +1669,15 @@ def percentile(
     keepdim: builtins.bool = False,
 ) -> Tensor: ...
 @overload
+def permute(x: ArrayLike, /, axes: Sequence[int]) -> Tensor: ...
+@overload
+def permute(x: ArrayLike, /, dims: Sequence[int]) -> Tensor: ...
+@overload
 def permute_dims(x: ArrayLike, /, axes: Sequence[int]) -> Tensor: ...
 @overload
 def permute_dims(x: ArrayLike, /, dims: Sequence[int]) -> Tensor: ...
 def pinverse(input: ArrayLike, rcond: ArrayLike = 1e-15) -> Tensor: ...
+def polar(abs: ArrayLike, angle: ArrayLike) -> Tensor: ...
 def polygamma(n: ArrayLike, x: ArrayLike, /) -> Tensor: ...
 def positive(x: ArrayLike, /) -> Tensor: ...
 def pow(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
@@ -1411,10 +1699,12 @@ def prod(
     dtype: DTypeLike | None = None,
     keepdim: builtins.bool = False,
 ) -> Tensor: ...
+def promote_types(type1: DTypeLike, type2: DTypeLike) -> DType: ...
 @overload
 def ptp(x: ArrayLike, /, axis: Axes = None, *, keepdims: builtins.bool = False) -> Tensor: ...
 @overload
 def ptp(x: ArrayLike, /, dim: Axes = None, *, keepdim: builtins.bool = False) -> Tensor: ...
+def put(x: ArrayLike, index: ArrayLike, source: ArrayLike, accumulate: builtins.bool = False) -> Tensor: ...
 def qr(input: ArrayLike, some: builtins.bool = True) -> QRResult: ...
 @overload
 def quantile(
@@ -1463,6 +1753,7 @@ def randint(
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
 ) -> Tensor: ...
+def randint_like(x: Tensor, low: int, high: int | None = None) -> Tensor: ...
 def randn(
     *size: Shape,
     generator: Generator | None = None,
@@ -1493,7 +1784,16 @@ def relu6(x: ArrayLike, /) -> Tensor: ...
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def renorm(input: ArrayLike, p: float, dim: int, maxnorm: float) -> Tensor: ...
 def repeat(x: ArrayLike, repeats: int | Sequence[int] | Array, /, axis: int | None = None) -> Tensor: ...
+def repeat_interleave(
+    x: ArrayLike,
+    repeats: int | Sequence[int] | Array | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor: ...
 def reshape(x: ArrayLike, /, shape: Shape, *, copy: builtins.bool | None = None) -> Tensor: ...
+def resolve_conj(x: ArrayLike) -> Tensor: ...
+def resolve_neg(x: ArrayLike) -> Tensor: ...
 def result_type(*arrays_and_dtypes: ArrayLike | DTypeLike) -> DType: ...
 @overload
 def roll(x: ArrayLike, /, shift: int | Sequence[int], axis: Axes = None) -> Tensor: ...
@@ -1507,7 +1807,8 @@ def rot90(
     *,
     dims: Sequence[int] | None = None,
 ) -> Tensor: ...
-def round(x: ArrayLike, /) -> Tensor: ...
+def round(x: ArrayLike, /, decimals: int = 0) -> Tensor: ...
+def row_stack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 def rsqrt(x: ArrayLike, /) -> Tensor: ...
 def rsub(input: ArrayLike, other: ArrayLike, *, alpha: ArrayLike = 1) -> Tensor: ...
 def save(
@@ -1516,6 +1817,13 @@ def save(
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> None: ...
+def scalar_tensor(
+    s: ArrayLike,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+    requires_grad: builtins.bool = False,
+) -> Tensor: ...
 def scatter(x: ArrayLike, dim: int, index: ArrayLike, src: ArrayLike, *, reduce: str | None = None) -> Tensor: ...
 def scatter_add(x: ArrayLike, dim: int, index: ArrayLike, src: ArrayLike) -> Tensor: ...
 def scatter_reduce(
@@ -1534,8 +1842,11 @@ def searchsorted(
     *,
     side: Literal["left", "right"] = "left",
     sorter: ArrayLike | None = None,
+    right: builtins.bool = False,
+    out_int32: builtins.bool = False,
 ) -> Tensor: ...
 def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> Tensor: ...
+def select_scatter(x: ArrayLike, src: ArrayLike, dim: int, index_: int) -> Tensor: ...
 def selu(x: ArrayLike, /) -> Tensor: ...
 def set_default_device(device: str | Device | None) -> None: ...
 def set_default_dtype(dtype: DTypeLike) -> None: ...
@@ -1550,11 +1861,18 @@ def silu(x: ArrayLike, /) -> Tensor: ...
 def sin(x: ArrayLike, /) -> Tensor: ...
 def sinc(x: ArrayLike, /) -> Tensor: ...
 def sinh(x: ArrayLike, /) -> Tensor: ...
-def slogdet(x: ArrayLike, /) -> SlogdetResult: ...
+def slice_scatter(
+    x: ArrayLike,
+    src: ArrayLike,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor: ...
 @overload
-def softmax(x: ArrayLike, /, axis: Axes = -1) -> Tensor: ...
+def softmax(x: ArrayLike, /, axis: Axes = -1, *, dtype: DTypeLike | None = None) -> Tensor: ...
 @overload
-def softmax(x: ArrayLike, /, dim: Axes = -1) -> Tensor: ...
+def softmax(x: ArrayLike, /, dim: Axes = -1, *, dtype: DTypeLike | None = None) -> Tensor: ...
 def softplus(x: ArrayLike, /, beta: float = 1.0, threshold: float = 20.0) -> Tensor: ...
 def softshrink(x: ArrayLike, /, lambd: float = 0.5) -> Tensor: ...
 def softsign(x: ArrayLike, /) -> Tensor: ...
@@ -1577,6 +1895,10 @@ def sort(
     stable: builtins.bool = True,
 ) -> Tensor: ...
 def split(x: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]: ...
+@overload
+def split_with_sizes(x: ArrayLike, /, split_sizes: ArrayLike, axis: int = 0) -> tuple[Tensor, ...]: ...
+@overload
+def split_with_sizes(x: ArrayLike, /, split_sizes: ArrayLike, dim: int = 0) -> tuple[Tensor, ...]: ...
 def sqrt(x: ArrayLike, /) -> Tensor: ...
 def square(x: ArrayLike, /) -> Tensor: ...
 @overload
@@ -1600,18 +1922,20 @@ def std_mean(
     x: ArrayLike,
     /,
     axis: Axes = None,
-    *,
-    correction: float = 1,
+    unbiased: builtins.bool | None = None,
     keepdims: builtins.bool = False,
+    *,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def std_mean(
     x: ArrayLike,
     /,
     dim: Axes = None,
+    unbiased: builtins.bool | None = None,
     *,
-    correction: float = 1,
     keepdim: builtins.bool = False,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 def stft(
     input: ArrayLike,
@@ -1626,7 +1950,8 @@ def stft(
     return_complex: builtins.bool | None = None,
     align_to_window: builtins.bool | None = None,
 ) -> Tensor: ...
-def subtract(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
+def sub(x1: ArrayLike, x2: ArrayLike, /, *, alpha: ArrayLike = 1) -> Tensor: ...
+def subtract(x1: ArrayLike, x2: ArrayLike, /, *, alpha: ArrayLike = 1) -> Tensor: ...
 @overload
 def sum(
     x: ArrayLike,
@@ -1648,6 +1973,8 @@ def sum(
 def svd(input: ArrayLike, some: builtins.bool = True, compute_uv: builtins.bool = True) -> USVResult: ...
 def svd_lowrank(A: ArrayLike, q: int | None = 6, niter: int | None = 2, M: ArrayLike | None = None) -> USVResult: ...
 def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Tensor: ...
+def swapdims(x: ArrayLike, axis1: int, axis2: int) -> Tensor: ...
+def t(x: ArrayLike, /) -> Tensor: ...
 @overload
 def take(x: ArrayLike, i: ArrayLike, /, axis: int | None = None) -> Tensor: ...
 @overload
@@ -1667,6 +1994,7 @@ def tensor(
     device: DeviceLike | None = None,
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
+def tensor_split(x: ArrayLike, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]: ...
 def tensordot(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -1712,6 +2040,10 @@ def trapezoid(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, dim:
 def trapz(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, axis: int = -1) -> Tensor: ...
 @overload
 def trapz(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, dim: int = -1) -> Tensor: ...
+@overload
+def trapz(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, axis: int = -1) -> Tensor: ...
+@overload
+def trapz(y: ArrayLike, /, x: ArrayLike | None = None, dx: float = 1.0, dim: int = -1) -> Tensor: ...
 def triangular_solve(
     b: ArrayLike,
     A: ArrayLike,
@@ -1720,7 +2052,24 @@ def triangular_solve(
     unitriangular: builtins.bool = False,
 ) -> TriangularSolveResult: ...
 def tril(x: ArrayLike, /, k: int = 0) -> Tensor: ...
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Tensor: ...
 def triu(x: ArrayLike, /, k: int = 0) -> Tensor: ...
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike | None = None,
+) -> Tensor: ...
+def true_divide(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def trunc(x: ArrayLike, /) -> Tensor: ...
 def unbind(x: ArrayLike, dim: int = 0) -> tuple[Tensor, ...]: ...
 def unflatten(x: ArrayLike, dim: int, sizes: Shape) -> Tensor: ...
@@ -1742,7 +2091,7 @@ def unique(
     return_index: Literal[False] = False,
     return_inverse: Literal[False] = False,
     return_counts: Literal[False] = False,
-    axis: None = None,
+    axis: int | None = None,
     *,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
@@ -1755,7 +2104,7 @@ def unique(
     return_index: Literal[True],
     return_inverse: builtins.bool = False,
     return_counts: builtins.bool = False,
-    axis: None = None,
+    axis: int | None = None,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> tuple[Tensor, ...]: ...
@@ -1767,7 +2116,7 @@ def unique(
     *,
     return_inverse: Literal[True],
     return_counts: builtins.bool = False,
-    axis: None = None,
+    axis: int | None = None,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> tuple[Tensor, ...]: ...
@@ -1779,14 +2128,119 @@ def unique(
     return_inverse: builtins.bool = False,
     *,
     return_counts: Literal[True],
-    axis: None = None,
+    axis: int | None = None,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique(
+    x: ArrayLike,
+    /,
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+    *,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> Tensor: ...
+@overload
+def unique(
+    x: ArrayLike,
+    /,
+    *,
+    return_index: Literal[True],
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    dim: int | None = None,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique(
+    x: ArrayLike,
+    /,
+    return_index: builtins.bool = False,
+    *,
+    return_inverse: Literal[True],
+    return_counts: builtins.bool = False,
+    dim: int | None = None,
+    equal_nan: builtins.bool = True,
+    sorted: builtins.bool = True,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique(
+    x: ArrayLike,
+    /,
+    return_index: builtins.bool = False,
+    return_inverse: builtins.bool = False,
+    *,
+    return_counts: Literal[True],
+    dim: int | None = None,
     equal_nan: builtins.bool = True,
     sorted: builtins.bool = True,
 ) -> tuple[Tensor, ...]: ...
 def unique_all(x: ArrayLike, /) -> UniqueAll: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    *,
+    return_inverse: Literal[True],
+    return_counts: builtins.bool = False,
+    axis: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    return_inverse: builtins.bool = False,
+    *,
+    return_counts: Literal[True],
+    axis: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    *,
+    return_inverse: Literal[True],
+    return_counts: builtins.bool = False,
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique_consecutive(
+    x: ArrayLike,
+    /,
+    return_inverse: builtins.bool = False,
+    *,
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
 def unique_counts(x: ArrayLike, /) -> UniqueCounts: ...
 def unique_inverse(x: ArrayLike, /) -> UniqueInverse: ...
 def unique_values(x: ArrayLike, /) -> Tensor: ...
+def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Tensor, ...]: ...
+@overload
+def unsqueeze(x: ArrayLike, /, axis: Axes = 0) -> Tensor: ...
+@overload
+def unsqueeze(x: ArrayLike, /, dim: Axes = 0) -> Tensor: ...
 @overload
 def unstack(x: ArrayLike, /, axis: int = 0) -> tuple[Tensor, ...]: ...
 @overload
@@ -1802,21 +2256,26 @@ def var_mean(
     x: ArrayLike,
     /,
     axis: Axes = None,
-    *,
-    correction: float = 1,
+    unbiased: builtins.bool | None = None,
     keepdims: builtins.bool = False,
+    *,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def var_mean(
     x: ArrayLike,
     /,
     dim: Axes = None,
+    unbiased: builtins.bool | None = None,
     *,
-    correction: float = 1,
     keepdim: builtins.bool = False,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 def vdot(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, dim: int | None = None) -> Tensor: ...
+def view_as_complex(x: ArrayLike, /) -> Tensor: ...
+def view_as_real(x: ArrayLike, /) -> Tensor: ...
+def vsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]: ...
 def vstack(arrays: Sequence[ArrayLike]) -> Tensor: ...
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...
 def xlogy(x1: ArrayLike, x2: ArrayLike, /) -> Tensor: ...

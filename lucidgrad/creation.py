@@ -10,12 +10,14 @@ from .core.modes import leave
 from .levels.dual import without_tangents
 from .levels.layer import Layer, filled
 from .ops.elementwise.copies import clone
+from .ops.elementwise.exponential import pow
 from .ops.shape.joining import stack
 from .tensor import Tensor
 
 __all__ = [
-    "arange", "as_tensor", "asarray", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "full", "full_like",
-    "linspace", "ones", "ones_like", "tensor", "zeros", "zeros_like",
+    "arange", "as_tensor", "asarray", "empty", "empty_like", "eye", "from_dlpack", "from_numpy", "frombuffer", "full",
+    "full_like", "is_tensor", "linspace", "logspace", "ones", "ones_like", "scalar_tensor", "tensor", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 
 
@@ -110,6 +112,11 @@ def _stacked(obj: Any, dtype: Any, device: Any) -> Tensor:
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The same as `asarray`, in PyTorch's spelling."""
     return asarray(data, dtype=dtype, device=device)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a tensor."""
+    return isinstance(obj, Tensor)
 
 
 def from_numpy(array: Any) -> Tensor:
@@ -305,6 +312,66 @@ def linspace(
         complex_ = isinstance(start, complex) or isinstance(stop, complex)
         dtype = dtypes.default_complex_dtype() if complex_ else dtypes.get_default_dtype()
     return _made("linspace", device, requires_grad, start, stop, num, dtype=dtype, endpoint=endpoint)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    *,
+    base: float = 10.0,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The powers of a base whose exponents are evenly spaced in an interval.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    dtype = dtypes.get_default_dtype() if dtype is None else dtypes.checked("logspace", dtype)
+    kind = dtype if dtype in floats else dtypes.named("float64")
+    made = pow(float(base), linspace(start, stop, num, dtype=kind, device=device, endpoint=endpoint))
+    made = made.to(dtype=dtype)
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A number as a 0-d tensor, of the default dtype if none is given (PyTorch's meaning)."""
+    dtype = (
+        (dtypes.default_complex_dtype() if isinstance(s, complex) else dtypes.get_default_dtype())
+        if dtype is None
+        else dtype
+    )
+    return _filled("scalar_tensor", ((),), number(s), dtype, device, requires_grad)
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A tensor of the numbers in a buffer, whose memory it shares (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.frombuffer(bytearray([1, 2, 3]), dtype=lg.uint8, offset=1).tolist()
+    [2, 3]
+    """
+    dtype = dtypes.checked("frombuffer", dtypes.named(dtype) if isinstance(dtype, str) else dtype)
+    data = memoryview(buffer).cast("B")
+    room = (data.nbytes - offset) // dtype.itemsize if 0 <= offset < data.nbytes else 0
+    if not room or count == 0 or count > room or (count < 0 and (data.nbytes - offset) % dtype.itemsize):
+        raise ValueError(
+            f"frombuffer: given {data.nbytes} bytes, offset={offset} and count={count}, expected room for numbers of "
+            f"{dtype.itemsize} bytes"
+        )
+    size = (room if count < 0 else count) * dtype.itemsize
+    array = devices.backend_named("cpu").asarray(data[offset : offset + size]).view(dtype)
+    made: Tensor = box(array)
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
 def eye(

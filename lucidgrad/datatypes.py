@@ -6,7 +6,7 @@ from .core import device, dtype as dtypes
 from .core.dispatch import SCALARS, number, promoted
 from .tensor import Tensor
 
-__all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
+__all__ = ["can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type"]
 
 _SIGNED = ("int8", "int16", "int32", "int64")
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -163,3 +163,15 @@ def iinfo(type: Any, /) -> IntegerInfo:
         raise TypeError(f"iinfo: given {name}, expected an integer dtype")
     found = device.backend_named("cpu").xp.iinfo(dtypes.named(name))
     return IntegerInfo(int(found.bits), int(found.max), int(found.min), dtypes.named(name))
+
+
+def promote_types(type1: Any, type2: Any) -> Any:
+    """The dtype that two dtypes promote to.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.promote_types(lg.int8, lg.float32)
+    dtype('float32')
+    """
+    return result_type(type1, type2)

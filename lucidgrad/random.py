@@ -13,13 +13,16 @@ from .core.dispatch import box
 from .creation import _shape
 from .levels.batching import enter_level, leave_level
 from .levels.layer import Layer, draws
+from .ops.elementwise.exponential import exp, log1p
+from .ops.elementwise.rounding import floor
+from .ops.elementwise.trigonometric import tan
 from .ops.shape.joining import stack
 from .ops.shape.layout import reshape
 from .tensor import Tensor
 
 __all__ = [
     "Generator", "bernoulli", "get_rng_state", "manual_seed", "multinomial", "normal", "rand", "rand_like", "randint",
-    "randn", "randn_like", "randperm", "set_rng_state", "uniform",
+    "randint_like", "randn", "randn_like", "randperm", "set_rng_state", "uniform",
 ]  # fmt: skip
 
 
@@ -312,6 +315,95 @@ def multinomial(
     return _draw("multinomial", (lead,), dtypes.named("int64"), where, generator, False, *given)
 
 
+# -- written into a tensor -----------------------------------------------------------------------
+def _filled(x: Tensor, name: str, how: str, generator: Generator | None, *args: Any, real: bool = True) -> Tensor:
+    """Numbers for each element of a tensor, in its dtype or in the default one."""
+    inexact = x.is_floating_point() or x.is_complex()
+    if real and not inexact:
+        raise RuntimeError(f"{name}: given a tensor of {x.dtype}, expected real numbers")
+    return _draw(how, (x.shape,), x.dtype if inexact else None, x.device, generator, False, *args)
+
+
+def normal_(x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Write normal numbers."""
+    if std < 0:
+        raise RuntimeError(f"normal_: given std={std}, expected at least 0")
+    return x.copy_(_filled(x, "normal_", "normal", generator, 0.0, 1.0) * std + mean)
+
+
+def uniform_(x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Write uniform numbers from one bound up to the other."""
+    if from_ > to:
+        raise RuntimeError(f"uniform_: given bounds {from_} and {to}, expected rising ones")
+    return x.copy_(_filled(x, "uniform_", "uniform", generator, float(from_), float(to)))
+
+
+def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Write zeros and ones, a one with a probability, or with that which ``p`` gives for its place."""
+    if isinstance(p, (int, float)) and not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_: given p={p}, expected a probability")
+    chance = _filled(x, "bernoulli_", "uniform", generator, 0.0, 1.0, real=False)
+    return x.copy_((chance < (p.detach() if isinstance(p, Tensor) else p)).to(x.dtype))
+
+
+def random_(x: Tensor, from_: Any = None, to: int | None = None, *, generator: Generator | None = None) -> Tensor:
+    """Write integers from one bound to before the other; without bounds all that the dtype counts without gaps."""
+    if from_ is not None and to is None:
+        from_, to = 0, from_
+    if to is None:
+        digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+        name = str(x.dtype)
+        from_ = 0 if from_ is None else from_
+        to = 2 if name == "bool" else 2 ** digits[name] + 1 if name in digits else _integers_of(name)
+    if from_ >= to:
+        raise RuntimeError(f"random_: given bounds {from_} and {to}, expected rising ones")
+    drawn = _draw("integers", (x.shape,), dtypes.named("int64"), x.device, generator, False, from_, to)
+    return x.copy_(drawn.to(x.dtype))
+
+
+def _integers_of(name: str) -> int:
+    """One more than the largest integer of a dtype, or of int64."""
+    unsigned = name.startswith("u")
+    return min(2 ** (int(name.lstrip("uint")) - (not unsigned)), 2**63 - 1)
+
+
+def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Write waiting times of a rate."""
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_: given lambd={lambd}, expected more than 0")
+    return x.copy_(-log1p(-_filled(x, "exponential_", "uniform", generator, 0.0, 1.0)) / lambd)
+
+
+def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Write how many trials it takes to succeed, each with a probability: 1 or more."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_: given p={p}, expected a probability between 0 and 1")
+    chance = _filled(x, "geometric_", "uniform", generator, 0.0, 1.0, real=False)
+    return x.copy_((floor(log1p(-chance) / math.log1p(-p)) + 1).to(x.dtype))
+
+
+def log_normal_(x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+    """Write numbers whose logarithms are normal."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_: given std={std}, expected more than 0")
+    return x.copy_(exp(_filled(x, "log_normal_", "normal", generator, 0.0, 1.0) * std + mean))
+
+
+def cauchy_(x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Write numbers of Cauchy's distribution."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_: given sigma={sigma}, expected more than 0")
+    angle = math.pi * (_filled(x, "cauchy_", "uniform", generator, 0.0, 1.0) - 0.5)
+    return x.copy_(median + sigma * tan(angle))
+
+
+# -- like another tensor -------------------------------------------------------------------------
+def randint_like(x: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
+    """`randint` with the shape, dtype and device of x."""
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, x.shape, **{"dtype": x.dtype, "device": x.device, **options})
+
+
 def rand_like(x: Tensor, **options: Any) -> Tensor:
     """`rand` with the shape, dtype and device of x."""
     return rand(*x.shape, **{"dtype": x.dtype, "device": x.device, **options})
@@ -322,4 +414,4 @@ def randn_like(x: Tensor, **options: Any) -> Tensor:
     return randn(*x.shape, **{"dtype": x.dtype, "device": x.device, **options})
 
 
-_guard(__name__, __all__)
+_guard(__name__, [*__all__, *(name for name in dir() if name.endswith("_") and not name.startswith("_"))])

@@ -68,6 +68,7 @@ ROWS: dict[str, list[Sample]] = {
     # -- parts
     "real": [call((2, 3)), call(()), call((0, 3))],
     "imag": [call((2, 3)), call(()), call((0, 3))],
+    "join_parts": [call((2, 3), (2, 3)), call((), ()), call((0, 3), (0, 3))],
     "conj": [call((2, 3)), call(()), call((0, 3))],
     # -- dtypes and copies
     "astype": [

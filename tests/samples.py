@@ -18,6 +18,7 @@ import scipy.special
 import lucidgrad.fft
 import lucidgrad.linalg
 import lucidgrad.nn
+import lucidgrad.ops.elementwise.composition
 import lucidgrad.special  # noqa: F401  its primitives are loaded on demand
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive
 from lucidgrad.keys import At

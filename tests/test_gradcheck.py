@@ -50,6 +50,39 @@ def test_right_real_functions_pass(name, fast):
     assert gradgradcheck(REAL[name], (x,), fast_mode=fast) is True
 
 
+@MODES
+def test_forward_mode_is_checked(fast):
+    class Square(lg.autograd.Function):
+        factor = 2.0
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0]
+
+        @staticmethod
+        def jvp(ctx, t):
+            return Square.factor * t * ctx.saved_tensors[0]
+
+    x, ways = leaf([0.5, -2.0]), {"check_forward_ad": True, "fast_mode": fast}
+    assert gradcheck(Square.apply, (x,), **ways)
+    for function in (*REAL.values(), lambda x: lg.abs(x * 1j + 2)):
+        y = leaf([[0.5, 2.0, -1.0], [0.3, 0.1, 1.2]])
+        assert gradcheck(function, (y,), **ways, check_batched_forward_grad=True)
+    assert gradgradcheck(lambda x: (x**3).sum(), (x,), check_fwd_over_rev=True, fast_mode=fast)
+    Square.factor = 3.0
+    assert gradcheck(Square.apply, (x,), fast_mode=fast)
+    assert not gradcheck(Square.apply, (x,), **ways, raise_exception=False)
+    assert not gradcheck(Square.apply, (x,), **ways, raise_exception=False, check_backward_ad=False)
+    with pytest.raises(GradcheckError, match="forward mode"):
+        gradcheck(Square.apply, (x,), **ways)
+
+
 COMPLEX = {
     "holomorphic": lambda z: lg.exp(z) * z,
     "modulus": lg.abs,

@@ -136,9 +136,9 @@ TWO_STEPS = {
 
 
 # -- every primitive -----------------------------------------------------------------------------
-#: Decompositions run in LAPACK, which has no 16 bits; transforms of 16 bits give complex64.
+#: Decompositions run in LAPACK, which has no 16 bits; transforms of 16 bits give complex64, parts of 16 bits nothing.
 OTHER = {name for name, p in registry.items() if p.kind.name == "matrix" and p.dtype == "float"}
-OTHER |= {"dft", "half_dft", "real_dft", "astype", "cast_discrete", "transfer"}
+OTHER |= {"dft", "half_dft", "real_dft", "join_parts", "astype", "cast_discrete", "transfer"}
 
 
 def primitives():

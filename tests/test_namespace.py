@@ -340,7 +340,7 @@ def test_searchsorted(where):
     with pytest.raises(ValueError, match="side"):
         lg.searchsorted(x, v, side="middle")
     with pytest.raises(ValueError, match="one dimension"):
-        lg.searchsorted(v, v)
+        lg.searchsorted(v, x)
 
 
 # -- DLPack ----------------------------------------------------------------------------------------------------

@@ -10,9 +10,11 @@ PARAMETERS = {
     "as_tuple": "bool",
     "axes": "Sequence[int]",
     "axis": "Axes",
+    "buffer": "bytearray | bytes | memoryview",
     "copy": "bool",
     "correction": "float",
     "data": "Data",
+    "decimals": "int",
     "destination": "int | Sequence[int]",
     "device": "DeviceLike | None",
     "diagonal": "int",
@@ -36,6 +38,7 @@ PARAMETERS = {
     "range": "tuple[float, float]",
     "repeats": "int | Sequence[int] | Array",
     "repetitions": "Shape",
+    "rounding_mode": 'Literal["floor", "trunc"]',
     "right": "float",
     "shape": "Shape",
     "shapes": "Shape",
@@ -48,11 +51,22 @@ PARAMETERS = {
     "stream": "object",
     "to": "DTypeLike",
     "type": "Array | DTypeLike",
+    "type1": "DTypeLike",
+    "type2": "DTypeLike",
 }
 
 #: The same where a function means something else by a name.
 EXCEPTIONS = {
     "Tensor.argmax.dim": "int | None",
+    "Tensor.broadcast_to.size": "int | Sequence[int]",
+    "Tensor.tile.dims": "int | Sequence[int]",
+    "Tensor.random_.from_": "int",
+    "frombuffer.dtype": "DTypeLike",
+    "histogramdd.bins": "int | Sequence[int] | Sequence[Array]",
+    "histogramdd.range": "Sequence[float] | Sequence[tuple[float, float]]",
+    "is_tensor.obj": "object",
+    "searchsorted.out_int32": "bool",
+    "searchsorted.right": "bool",
     "Tensor.argmin.dim": "int | None",
     "Tensor.cumprod.dim": "int | None",
     "Tensor.cumsum.dim": "int | None",
@@ -134,6 +148,11 @@ RESULTS = {
     "Tensor.tolist": "Any",  # nested lists, or a number
     "autograd.grad": "tuple[Tensor, ...]",
     "get_default_dtype": "DType",
+    "gradient": "Tensor | tuple[Tensor, ...]",
+    "is_complex": "bool",
+    "is_floating_point": "bool",
+    "numel": "int",
+    "promote_types": "DType",
     "get_rng_state": "dict[str, object]",
     "load": "Any",  # whatever was saved
     "lu": "tuple[Tensor, Tensor]",
@@ -146,6 +165,7 @@ FLAGS = {
     "Tensor.nonzero": (("as_tuple",), "tuple[Tensor, ...]"),
     "Tensor.unique": (("return_inverse", "return_counts"), "tuple[Tensor, ...]"),
     "Tensor.lu": (("get_infos",), "tuple[Tensor, Tensor, Tensor]"),
+    "Tensor.unique_consecutive": (("return_inverse", "return_counts"), "tuple[Tensor, ...]"),
     "autograd.grad": (("allow_unused",), "tuple[Tensor | None, ...]"),
     "lu": (("get_infos",), "tuple[Tensor, Tensor, Tensor]"),
     "average": (("returned",), "tuple[Tensor, Tensor]"),
@@ -159,6 +179,7 @@ FLAGS = {
     "nn.functional.max_pool3d": (("return_indices",), "tuple[Tensor, Tensor]"),
     "special.logsumexp": (("return_sign",), "tuple[Tensor, Tensor]"),
     "unique": (("return_index", "return_inverse", "return_counts"), "tuple[Tensor, ...]"),
+    "unique_consecutive": (("return_inverse", "return_counts"), "tuple[Tensor, ...]"),
 }
 
 #: Functions that hand what they don't know on to another one, which says what that may be.
@@ -175,6 +196,11 @@ _MIDDLE = (
     "(self, dim: None = None, keepdim: bool = False) -> Tensor",
     "(self, dim: int, keepdim: bool = False) -> ValuesAndIndices",
     "(self, axis: int, *, keepdims: bool = False) -> ValuesAndIndices",
+)
+_EACH = (
+    "(x: ArrayLike, /) -> Tensor",
+    "(x: ArrayLike, y: ArrayLike, /, *more: ArrayLike) -> tuple[Tensor, ...]",
+    "(arrays: Sequence[ArrayLike], /) -> tuple[Tensor, ...]",
 )
 _RANDOMNESS = 'Literal["error", "different", "same"] = "error"'
 _DIMS = "int | tuple[object, ...] | list[object] | dict[str, object] | None"
@@ -199,6 +225,14 @@ WRITTEN_OUT: dict[str, tuple[str, ...]] = {
     "Tensor.min": (*_EXTREME, "(self, other: Array, /) -> Tensor"),
     "Tensor.median": _MIDDLE,
     "Tensor.nanmedian": _MIDDLE,
+    "Tensor.type": (
+        "(self, dtype: None = None, non_blocking: bool = False) -> str",
+        "(self, dtype: DTypeLike, non_blocking: bool = False) -> Tensor",
+    ),
+    "Tensor.stride": ("(self, dim: None = None) -> tuple[int, ...]", "(self, dim: int) -> int"),
+    "atleast_1d": _EACH,
+    "atleast_2d": _EACH,
+    "atleast_3d": _EACH,
     "Tensor.to": (
         "(self, *args: DeviceLike | DTypeLike | Tensor | bool | None, device: DeviceLike | None = None, "
         "dtype: DTypeLike | None = None, copy: bool = False, non_blocking: bool = False) -> Tensor",

@@ -17,6 +17,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.core.dispatch import SPELLINGS
+from lucidgrad.tensor.deferred import Deferred
 
 from .meanings import EXCEPTIONS, FLAGS, HANDED_ON, PARAMETERS, PREAMBLES, RESULTS, WRITTEN_OUT
 
@@ -189,13 +190,15 @@ def _flagged(name: str, parameters: list[inspect.Parameter], result: str) -> Ite
         yield changed, other
 
 
-def written(name: str, function: Callable[..., Any], shadowed: Iterable[str] = (), indent: str = "") -> str:
-    """A function's part of a stub."""
+def written(
+    name: str, function: Callable[..., Any], shadowed: Iterable[str] = (), indent: str = "", suffix: str = ""
+) -> str:
+    """A function's part of a stub; its own name there may have a suffix."""
     made = list(WRITTEN_OUT.get(name, ())) or [_text(head) for head in heads(name, function)]
     if name.startswith("Tensor."):
         made = [re.sub(r"^\((\w+)[^,)/]*", "(self", head) for head in made]
     made = list(dict.fromkeys(_builtin(head, shadowed) for head in made))
-    mark, short = "@overload\n" if len(made) > 1 else "", name.rpartition(".")[2]
+    mark, short = "@overload\n" if len(made) > 1 else "", name.rpartition(".")[2] + suffix
     note = "  # type: ignore[override]" if short in ("__eq__", "__ne__") else ""  # which object has for bools
     return "".join(f"{mark}{_line(f'def {short}', head, indent)}{note}\n" for head in made)
 
@@ -249,7 +252,7 @@ def _members() -> dict[str, Any]:
     for owner in lg.Tensor.__mro__[:-1]:
         for name, member in vars(owner).items():
             if name == "_version" or not re.match(r"_(?!_)|__(annotations|slots|module|doc|weakref)", name):
-                found.setdefault(name, member)
+                found.setdefault(name, getattr(lg.Tensor, name) if isinstance(member, Deferred) else member)
     return dict(sorted(found.items()))
 
 
@@ -266,8 +269,7 @@ def _method(name: str, member: Any, members: dict[str, Any]) -> str:
         return f"def {name}(self, other: ArrayLike, /) -> Tensor: ...{note}\n"
     if loose:
         plain = members[name.removesuffix("_")]
-        text = written(f"Tensor.{name.removesuffix('_')}", plain, shadowed, "     ")  # a letter more will follow
-        return text.replace(f"def {name.removesuffix('_')}(", f"def {name}(")
+        return written(f"Tensor.{name.removesuffix('_')}", plain, shadowed, "    ", "_")
     return written(full, member, shadowed, "    ")
 
 
@@ -312,6 +314,8 @@ def module_stub(module: types.ModuleType) -> str:
             imports.append(f"from {found.__module__} import {found.__name__} as {name}")
         elif isinstance(found, type):
             classes.append(_named_tuple(found))
+        elif module is lg and f"lucidgrad{lg._LATER.get(name)}" in MODULES:
+            imports.append(f"from lucidgrad{lg._LATER[name]} import {name} as {name}")
         elif inspect.isfunction(found):
             functions.append(written(f"{prefix}.{name}" if prefix else name, found, names))
         else:

@@ -7,7 +7,7 @@ from typing import Any
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.tensor import Tensor
 
-from .differences import Check, GradcheckError, Tolerance, as_tuple, is_checked, leaf, outputs_of, random_like
+from .differences import Check, GradcheckError, Tolerance, Ways, as_tuple, is_checked, leaf, outputs_of, random_like
 from .gradient import grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -25,6 +25,9 @@ def gradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
     fast_mode: bool = False,
 ) -> bool:
     """Compare the gradients of a function with central differences.
@@ -53,6 +56,12 @@ def gradcheck(
         Check that gradients have their inputs' dtypes.
     check_batched_grad
         Check ``is_grads_batched`` against one call per seed.
+    check_batched_forward_grad
+        Check a batch of tangents against one call per tangent.
+    check_forward_ad
+        Compare the tangents of forward mode with differences, too.
+    check_backward_ad
+        Compare gradients at all.
     fast_mode
         Compare three random projections of the Jacobians: six evaluations per input instead of two per entry. They
         must agree but for rounding; where they don't, every entry is compared.
@@ -83,7 +92,17 @@ def gradcheck(
     tolerance = Tolerance(eps, atol, rtol, nondet_tol)
     check = Check("gradcheck", func, inputs, tolerance)
     try:
-        check.run(fast_mode, check_undefined_grad, check_grad_dtypes, check_batched_grad)
+        check.run(
+            Ways(
+                fast=fast_mode,
+                undefined=check_undefined_grad,
+                dtypes=check_grad_dtypes,
+                batched=check_batched_grad,
+                backward=check_backward_ad,
+                forward=check_forward_ad,
+                batched_forward=check_batched_forward_grad,
+            )
+        )
     except GradcheckError:
         if raise_exception:
             raise
@@ -105,6 +124,8 @@ def gradgradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
     fast_mode: bool = False,
 ) -> bool:
     """Compare second derivatives with differences of first ones.
@@ -119,6 +140,10 @@ def gradgradcheck(
         are checked.
     gen_non_contig_grad_outputs
         Make the random seeds views with gaps in their memory.
+    check_fwd_over_rev
+        Compare the tangents of the gradients, by forward mode, with differences, too.
+    check_rev_over_rev
+        Compare the gradients of the gradients at all.
 
     Examples
     --------
@@ -149,7 +174,17 @@ def gradgradcheck(
 
     check = Check("gradgradcheck", gradients, (*given, *seeds), Tolerance(eps, atol, rtol, nondet_tol))
     try:
-        check.run(fast_mode, check_undefined_grad, check_grad_dtypes, check_batched_grad)
+        check.run(
+            Ways(
+                fast=fast_mode,
+                undefined=check_undefined_grad,
+                dtypes=check_grad_dtypes,
+                batched=check_batched_grad,
+                backward=check_rev_over_rev,
+                forward=check_fwd_over_rev,
+                batched_forward=False,
+            )
+        )
     except GradcheckError:
         if raise_exception:
             raise

@@ -10,9 +10,11 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from lucidgrad.core.engine import tape_namespace
 from lucidgrad.creation import asarray
 from lucidgrad.tensor import Tensor
 
+from . import forward_ad
 from .gradient import grad
 
 
@@ -128,6 +130,18 @@ class _Wrong(NamedTuple):
     numerical: float
 
 
+class Ways(NamedTuple):
+    """What is checked, and how."""
+
+    fast: bool
+    undefined: bool
+    dtypes: bool
+    batched: bool
+    backward: bool
+    forward: bool
+    batched_forward: bool
+
+
 class Check:
     """One function at one point."""
 
@@ -151,9 +165,15 @@ class Check:
         self.base = [_parts(y) for y in self.outputs]
         self.point = {i: _parts(self.inputs[i]) for i in self.checked}
 
-    def run(self, fast: bool, undefined: bool, dtypes: bool, batched: bool) -> None:
+    def run(self, ways: "Ways") -> None:
         """Raise `GradcheckError` if anything is wrong."""
         self._check_repeatable()
+        if ways.backward:
+            self._check_gradients(ways.fast, ways.undefined, ways.dtypes, ways.batched)
+        if ways.forward or ways.batched_forward:
+            self._check_tangents(ways.fast, ways.batched_forward)
+
+    def _check_gradients(self, fast: bool, undefined: bool, dtypes: bool, batched: bool) -> None:
         wrong = self._fast() if fast else self._full()
         if wrong is not None:
             self._report(wrong)
@@ -329,6 +349,58 @@ class Check:
                 f"{wrong.input}: its history was lost. The derivative of {places}: {numbers}"
             )
         raise GradcheckError(f"{self.name}: the derivative of {places} is wrong: {numbers}")
+
+    # -- forward mode
+    def _tangents(self, i: int, direction: Tensor) -> list[Tensor | None]:
+        """The tangents of the outputs for one of input i, by dual numbers; None where there is none."""
+        with forward_ad.dual_level():
+            moved = {j: leaf(self.inputs[j]) for j in self.checked}
+            moved[i] = forward_ad.make_dual(moved[i], direction)
+            outputs = outputs_of(self.func(*self._arguments(moved)))
+            return [forward_ad.unpack_dual(outputs[k]).tangent for k in self.places]
+
+    def _check_tangents(self, fast: bool, batched: bool) -> None:
+        draw = random.Random(5)
+        for i in self.checked:
+            x, n = self.inputs[i], len(self.point[i])
+            along = [random_like(x, draw)] if fast else [seed for _, seed in self._unit_seeds(x)]
+            for column, direction in enumerate(along):
+                parts = _parts(direction)
+                slopes = self._difference(i, {part: a for part, a in enumerate(parts) if a})
+                where = f"a random direction in input {i}" if fast else f"{_entry(x, column)} of input {i}"
+                for k, tangent in enumerate(self._tangents(i, direction)):
+                    found = [0.0] * len(slopes[k]) if tangent is None else _parts(tangent)
+                    self._compare_tangents(k, found, slopes[k], where)
+            if batched and n:
+                self._check_batched_tangents(i, [random_like(x, draw) for _ in range(3)])
+
+    def _compare_tangents(self, k: int, found: Sequence[float], expected: Sequence[float], where: str) -> None:
+        for row, (a, b) in enumerate(zip(found, expected, strict=True)):
+            if not self.tolerance.allows(a, b):
+                raise GradcheckError(
+                    f"{self.name}: the tangent of {_entry(self.outputs[k], row)} of output {self.places[k]} along "
+                    f"{where} is wrong: forward mode {a:.10g}, expected {b:.10g}, where {self.tolerance} are allowed"
+                )
+
+    def _check_batched_tangents(self, i: int, directions: Sequence[Tensor]) -> None:
+        """One call with a batch of tangents must give what one call per tangent gives."""
+        batch = tape_namespace.stack(*directions, axis=0)
+        zeros = [_from_parts([0.0] * len(base), y) for base, y in zip(self.base, self.outputs, strict=True)]
+
+        def tangents(direction: Tensor) -> tuple[Tensor, ...]:
+            found = self._tangents(i, direction)
+            return tuple(z if t is None else t for t, z in zip(found, zeros, strict=True))
+
+        try:
+            together = tape_namespace.public.func.vmap(tangents)(batch)
+        except Exception as error:
+            raise GradcheckError(
+                f"{self.name}: a batch of tangents of input {i} fails with {type(error).__name__}: {error}"
+            ) from error
+        for number, direction in enumerate(directions):
+            where = f"tangent {number} of a batch of input {i}"
+            for k, alone in enumerate(tangents(direction)):
+                self._compare_tangents(k, _parts(together[k][number]), _parts(alone), where)
 
     # -- what else can be wrong
     def _check_repeatable(self) -> None:

@@ -5,10 +5,11 @@ from typing import Any
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
 
-from .axes import product
+from .axes import axis_of, product
+from .conventions import torch_spelled
 from .indexing.taking import take_put
 from .numbers import inexact, is_complex, is_inexact
-from .sets import unique_all
+from .sets import unique_all, unique_places
 
 
 def _flat(x: Any) -> Any:
@@ -61,13 +62,14 @@ def _counted(i: Any, weights: Any, size: int) -> Any:
     return take_put(weights, i, axis=0, size=size)
 
 
+@torch_spelled
 def unique(
     x: Any,
     /,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: None = None,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
     sorted: bool = True,
@@ -77,11 +79,11 @@ def unique(
     Parameters
     ----------
     x
-        An array; it is flattened.
+        An array; it is flattened unless there is an axis.
     return_index, return_inverse, return_counts
         Whether to return also where each value first stands, which value each element has, and how often.
     axis
-        None: values are compared, not slices.
+        The axis whose slices are compared, element by element; each NaN is a value of its own there.
     equal_nan
         Whether all NaNs are one value; in the standard's `unique_all` they are distinct.
     sorted
@@ -96,11 +98,9 @@ def unique(
     >>> values.tolist(), counts.tolist(), x.grad.tolist()
     ([1.0, 3.0], [1, 2], [1.0, 1.0, 0.0])
     """
-    if axis is not None:
-        raise ValueError(f"unique: given axis={axis}, expected None: flatten slices to values before")
-    values, places, inverse, counts = unique_all(x)
+    values, places, inverse, counts = unique_all(x) if axis is None else _unique_slices(x, axis)
     first = values.shape[0]
-    if equal_nan and inexact(x) is x:  # NaNs stand last
+    if axis is None and equal_nan and inexact(x) is x:  # NaNs stand last
         first -= max(int(ops.count_nonzero(values != values)) - 1, 0)
     if first < values.shape[0]:
         rest = ops.sum(counts[first - 1 :], axis=0, keepdims=True)
@@ -109,6 +109,23 @@ def unique(
     asked = (True, return_index, return_inverse, return_counts)
     found = tuple(r for r, want in zip((values, places, inverse, counts), asked, strict=True) if want)
     return found if len(found) > 1 else found[0]
+
+
+def _unique_slices(x: Any, axis: int) -> tuple[Any, ...]:
+    """What `unique_all` gives, of the slices along an axis: their elements' ranks, as the digits of one number."""
+    axis = axis_of("unique", axis, x.ndim)
+    n = x.shape[axis]
+    width = product(x.shape) // n if n else 0
+    rows = ops.reshape(ops.moveaxis(x, source=axis, destination=0), shape=(n, width))
+    digits = ops.reshape(unique_places(rows)[1], shape=(n, width))
+    base = max(product(x.shape), 1)
+    code, size = ops.zeros((n,), dtype=dtypes.named("int64"), device=x.device), 1
+    for k in range(width):
+        if size * base >= 2**62:
+            code, size = unique_places(code)[1], n
+        code, size = code * base + digits[:, k], size * base
+    first, inverse, counts = unique_places(code)
+    return ops.take(x, first, axis=axis), first, inverse, counts
 
 
 # -- by interval ---------------------------------------------------------------------------------
@@ -161,7 +178,14 @@ def _limits(name: str, x: Any, low: Any, high: Any) -> tuple[float, float]:
 
 
 def histogram(
-    x: Any, /, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+    x: Any,
+    /,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: Any = None,
+    *,
+    weight: Any = None,
 ) -> tuple[Any, Any]:
     """How many elements, or what weight, each bin has, and the edges of the bins (NumPy's meaning).
 
@@ -175,7 +199,7 @@ def histogram(
         Where the bins begin and end: a pair. Without one, all elements fit in.
     density
         Whether to divide by the total and by the widths of the bins.
-    weights
+    weights, weight
         What each element counts: a tensor of the same shape. The result is differentiable with respect to it.
 
     Examples
@@ -187,34 +211,39 @@ def histogram(
     >>> counts.tolist(), edges.tolist(), w.grad.tolist()
     ([3.0, 3.0], [0.0, 2.0, 4.0], [1.0, 1.0, 0.0])
     """
+    weights = weights if weight is None else weight
     if weights is not None and tuple(weights.shape) != tuple(x.shape):
         raise ValueError(f"histogram: given weights of shape {tuple(weights.shape)}, expected {tuple(x.shape)}")
     if isinstance(bins, str) or is_complex(x.dtype):
         raise TypeError(f"histogram: given bins={bins!r} and {x.dtype}, expected a number or edges, and real numbers")
     x, weights = _flat(x), None if weights is None else _flat(weights)
-    if isinstance(bins, int):
-        if bins < 1:
-            raise ValueError(f"histogram: given bins={bins}, expected at least 1")
-        low, high = _limits("histogram", x, *(range or (None, None)))
-        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-        edges = ops.linspace(low, high, bins + 1, dtype=inexact(x).dtype, device=x.device)
-    else:
-        edges = _edges("histogram", bins, x)
-        if not bool(ops.all(edges[1:] >= edges[:-1])):
-            raise ValueError("histogram: given edges that fall, expected rising ones")
-    counts = _tally(x, edges, weights)
+    edges = bin_edges("histogram", x, bins, range)
+    counts = _counted(bin_places(x, edges), weights, edges.shape[0])[:-1]
     if not density:
         return counts, edges
     return counts / (edges[1:] - edges[:-1]) / ops.sum(counts), edges
 
 
-def _tally(x: Any, edges: Any, weights: Any) -> Any:
-    """What falls between edges: one more bin, which is dropped, is for what falls outside."""
+def bin_edges(name: str, x: Any, bins: Any, range: Any) -> Any:
+    """The edges of bins: so many equal ones that a vector, or a range, fits into, or those that are given."""
+    if not isinstance(bins, int):
+        edges = _edges(name, bins, x)
+        if not bool(ops.all(edges[1:] >= edges[:-1])):
+            raise ValueError(f"{name}: given edges that fall, expected rising ones")
+        return edges
+    if bins < 1:
+        raise ValueError(f"{name}: given bins={bins}, expected at least 1")
+    low, high = _limits(name, x, *(range or (None, None)))
+    low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+    return ops.linspace(low, high, bins + 1, dtype=inexact(x).dtype, device=x.device)
+
+
+def bin_places(x: Any, edges: Any) -> Any:
+    """The bin between edges that each element falls into; for what falls outside, one more than there are."""
     n = edges.shape[0] - 1
     i = ops.searchsorted(edges, x, side="right") - 1
     i = ops.where(x == edges[-1], n - 1, i)
-    i = ops.where((x >= edges[0]) & (x <= edges[-1]), i, n)
-    return _counted(i, weights, n + 1)[:-1]
+    return ops.where((x >= edges[0]) & (x <= edges[-1]), i, n)
 
 
 def histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:

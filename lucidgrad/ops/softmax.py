@@ -9,6 +9,7 @@ from typing import Any
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import product
+from .conventions import cast_before
 from .jvp_rules import of_pull, total
 from .numbers import inexact
 from .reduction import batch_axes, batch_pull
@@ -41,6 +42,7 @@ def softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
     return h - s * xp.sum(h, axis=axis, keepdims=True)
 
 
+@cast_before
 @primitive(
     REDUCTION,
     vjp=lambda xp, g, y, *, axis: xp.softmax_pull(g, y, axis=axis),
@@ -73,6 +75,7 @@ def log_softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
     return h - xp.exp(s) * xp.sum(h, axis=axis, keepdims=True)
 
 
+@cast_before
 @primitive(
     REDUCTION,
     vjp=lambda xp, g, y, *, axis: xp.log_softmax_pull(g, y, axis=axis),

@@ -4,13 +4,15 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lucidgrad.core import dtype as dtypes
+from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import REDUCTION, primitive
 from lucidgrad.levels.batching import shift_axis
 from lucidgrad.levels.layer import run
 
 from .axes import axis_of, part
 from .conventions import ValuesAndIndices, dressed, pick, torch_spelled
-from .indexing.taking import take
+from .indexing.taking import take, take_along_axis
 
 
 def _batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
@@ -127,17 +129,39 @@ def _searchsorted_batch(call: Any, values: Sequence[Any], batched: Sequence[bool
 
 
 def _with_sorter(op: Callable[..., Any]) -> Callable[..., Any]:
-    """Numbers may be searched for, and a permutation that sorts may be given, which is applied first."""
+    """Numbers may be searched for, rows each in a row of their own, and after a permutation that sorts."""
 
-    def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    def searchsorted(
+        x1: Any,
+        x2: Any,
+        /,
+        *,
+        side: str = "left",
+        sorter: Any = None,
+        right: bool = False,
+        out_int32: bool = False,
+    ) -> Any:
         if side not in ("left", "right"):
             raise ValueError(f"searchsorted: given side {side!r}, expected 'left' or 'right'")
+        side = "right" if right else side
         shape = tuple(getattr(x1, "shape", ()))
-        if len(shape) != 1:
-            raise ValueError(f"searchsorted: given x1 of shape {shape}, expected one dimension")
-        return op(x1 if sorter is None else take(x1, sorter, axis=0), x2, side=side)
+        if not shape:
+            raise ValueError(f"searchsorted: given x1 of shape {shape}, expected one dimension or more")
+        if sorter is not None:
+            x1 = take(x1, sorter, axis=0) if len(shape) == 1 else take_along_axis(x1, sorter, axis=-1)
+        y = op(x1, x2, side=side) if len(shape) == 1 else _in_rows(x1, x2, side)
+        return ops.astype(y, dtype=dtypes.named("int32")) if out_int32 else y
 
     return dressed(searchsorted, op)
+
+
+def _in_rows(x1: Any, x2: Any, side: str) -> Any:
+    if tuple(getattr(x2, "shape", ())[:-1]) != tuple(x1.shape[:-1]):
+        raise ValueError(
+            f"searchsorted: given x1 of shape {tuple(x1.shape)} and x2 of shape {tuple(getattr(x2, 'shape', ()))}, "
+            f"expected one dimension of x1, or the same shape but for the last axis"
+        )
+    return _found(ops, ops.expand_dims(x1, axis=-2), ops.expand_dims(x2, axis=-1), side)
 
 
 @_with_sorter

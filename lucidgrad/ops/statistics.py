@@ -84,7 +84,15 @@ def ptp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 @torch_spelled
 @rounded_once
-def var_mean(x: Any, /, axis: Any = None, *, correction: float = 1, keepdims: bool = False) -> tuple[Any, Any]:
+def var_mean(
+    x: Any,
+    /,
+    axis: Any = None,
+    unbiased: bool | None = None,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Any, Any]:
     """Variance and mean along axes; the variance is unbiased by default (PyTorch's meaning).
 
     Examples
@@ -96,13 +104,22 @@ def var_mean(x: Any, /, axis: Any = None, *, correction: float = 1, keepdims: bo
     >>> mean.item(), x.grad.tolist()
     (3.0, [-2.0, -1.0, 3.0])
     """
-    var = reduction.var(x, axis=axis, correction=correction, keepdims=keepdims)
+    axis, freedom = _correction("var_mean", axis, unbiased, correction)
+    var = reduction.var(x, axis=axis, correction=freedom, keepdims=keepdims)
     return var, reduction.mean(x, axis=axis, keepdims=keepdims)
 
 
 @torch_spelled
 @rounded_once
-def std_mean(x: Any, /, axis: Any = None, *, correction: float = 1, keepdims: bool = False) -> tuple[Any, Any]:
+def std_mean(
+    x: Any,
+    /,
+    axis: Any = None,
+    unbiased: bool | None = None,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Any, Any]:
     """Standard deviation, unbiased by default, and mean along axes (PyTorch's meaning).
 
     Examples
@@ -114,8 +131,18 @@ def std_mean(x: Any, /, axis: Any = None, *, correction: float = 1, keepdims: bo
     >>> mean.item(), x.grad.tolist()
     (0.0, [0.5, -0.5])
     """
-    std = reduction.std(x, axis=axis, correction=correction, keepdims=keepdims)
+    axis, freedom = _correction("std_mean", axis, unbiased, correction)
+    std = reduction.std(x, axis=axis, correction=freedom, keepdims=keepdims)
     return std, reduction.mean(x, axis=axis, keepdims=keepdims)
+
+
+def _correction(name: str, axis: Any, unbiased: bool | None, correction: float | None) -> tuple[Any, float]:
+    """The axis, and what is subtracted from the number of elements; ``unbiased`` may stand in the axis's place."""
+    if isinstance(axis, bool):
+        axis, unbiased = None, axis
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}: given unbiased={unbiased} and correction={correction}, expected one of both")
+    return axis, correction if correction is not None else float(unbiased is not False)
 
 
 # -- covariance ----------------------------------------------------------------------------------

@@ -24,14 +24,14 @@ from lucidgrad.ops.indexing.selection import index, pick
 from lucidgrad.ops.shape.joining import unstack
 from lucidgrad.refusals import guard_methods, refuse_method
 
+from .deferred import Further
 from .inplace import InPlace
 from .math import Mathematics
-from .matrices import Matrices
 from .operators import Operators
 from .shape import Shaping
 
 
-class Tensor(Box, Operators, Mathematics, Shaping, Matrices, InPlace):
+class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
     """A multi-dimensional array that records what is done with it.
 
     Make one with `lucidgrad.tensor`, `lucidgrad.asarray` or the creation functions. Attributes and operators
@@ -97,6 +97,18 @@ class Tensor(Box, Operators, Mathematics, Shaping, Matrices, InPlace):
         if self.ndim < 2:
             raise ValueError(f"x.mT swaps the last two axes, this tensor has {self.ndim}")
         return tape_namespace.matrix_transpose(self)
+
+    @property
+    def mH(self) -> "Tensor":
+        """The conjugate transposes of matrices."""
+        return tape_namespace.public.adjoint(self)
+
+    @property
+    def H(self) -> "Tensor":
+        """The conjugate transpose of a matrix."""
+        if self.ndim not in (0, 2):
+            raise RuntimeError(f"x.H is for a matrix, this tensor has {self.ndim} dimensions; use x.mH")
+        return self.mH if self.ndim else self.conj()
 
     # -- its place on the tape
     @property
@@ -303,6 +315,11 @@ class Tensor(Box, Operators, Mathematics, Shaping, Matrices, InPlace):
         """On a CUDA device: the current one, or that of an index or a name."""
         where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
         return self.to(where, non_blocking=non_blocking)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is on the CPU."""
+        return self.device.type == "cpu"
 
     @property
     def is_cuda(self) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.core.dispatch import SCALARS, UNSET, complexes, floats
+from lucidgrad.core.dispatch import UNSET, complexes, floats
 from lucidgrad.core.engine import tape_namespace as xp
 from lucidgrad.ops import counting, quantiles, reduction, scan, softmax, sorting, statistics
 from lucidgrad.ops.conventions import ValuesAndIndices
@@ -18,11 +18,15 @@ from lucidgrad.ops.elementwise import (
     rounding,
     trigonometric,
 )
+from lucidgrad.ops.elementwise.arithmetic import times
 from lucidgrad.ops.indexing import taking
 from lucidgrad.ops.linalg import norms
 from lucidgrad.ops.shape import joining, layout
 from lucidgrad.ops.special import entropy, error
 from lucidgrad.refusals import guard_methods
+
+#: Without the factor, which the methods have already seen to.
+_add, _subtract = (op.primitive.op for op in (arithmetic.add, arithmetic.subtract))  # type: ignore[attr-defined]
 
 
 def _axis(dim: Any, axis: Any) -> Any:
@@ -31,6 +35,7 @@ def _axis(dim: Any, axis: Any) -> Any:
 
 def _reduction(op: Any) -> Callable[..., Any]:
     """A reduction as a method: the axis may be given by position."""
+    plain = op.primitive.op if hasattr(op, "primitive") else op
 
     def method(
         self: Any,
@@ -41,7 +46,8 @@ def _reduction(op: Any) -> Callable[..., Any]:
         keepdims: Any = UNSET,
         **more: Any,
     ) -> Any:
-        return op(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims, **more)
+        run = op if more else plain
+        return run(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims, **more)
 
     method.__name__, method.__doc__ = op.__name__, op.__doc__
     return method
@@ -66,7 +72,8 @@ class Mathematics:
     copysign = complex.copysign
     cos = trigonometric.cos
     cosh = trigonometric.cosh
-    div = divide = true_divide = arithmetic.divide
+    div = divide = arithmetic.div
+    true_divide = arithmetic.divide
     exp = exponential.exp
     expm1 = exponential.expm1
     floor = rounding.floor
@@ -100,11 +107,11 @@ class Mathematics:
 
     def add(self, other: Any, *, alpha: Any = 1) -> Any:
         """The sum with ``alpha`` times another."""
-        return arithmetic.add(self, _times(alpha, other))
+        return _add(self, times(alpha, other))
 
     def sub(self, other: Any, *, alpha: Any = 1) -> Any:
         """The difference to ``alpha`` times another."""
-        return arithmetic.subtract(self, _times(alpha, other))
+        return _subtract(self, times(alpha, other))
 
     subtract = sub
 
@@ -239,8 +246,8 @@ class Mathematics:
         return statistics.cov(self, ddof=correction, fweights=fweights, aweights=aweights)
 
     def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
-               dim: None = None) -> Any:  # fmt: skip
-        """The distinct values in order."""
+               dim: int | None = None) -> Any:  # fmt: skip
+        """The distinct values in order, or the distinct slices along an axis."""
         return counting.unique(
             self, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False
         )
@@ -365,13 +372,6 @@ class Mathematics:
     def lerp(self, end: Any, weight: Any) -> Any:
         """A point between this tensor and another."""
         return arithmetic.lerp(self, end, weight)
-
-
-def _times(alpha: Any, other: Any) -> Any:
-    if type(alpha) is int and alpha == 1:
-        return other
-    numbers = isinstance(alpha, SCALARS) and isinstance(other, SCALARS)
-    return alpha * other if numbers else arithmetic.multiply(alpha, other)
 
 
 def _along(x: Any, function: Callable[[Any], Any]) -> Any:

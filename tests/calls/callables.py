@@ -120,12 +120,25 @@ _ON_CUDA = """cuda.Stream cuda.current_stream cuda.default_stream cuda.device cu
     cuda.get_device_name cuda.get_rng_state cuda.max_memory_allocated cuda.mem_get_info cuda.memory_allocated
     cuda.memory_reserved cuda.reset_peak_memory_stats cuda.set_device cuda.synchronize""".split()
 
+#: Calls of functions, and of the methods that write the same into a tensor.
+_TWICE = {
+    variant: [source]
+    for name, source in {
+        "addmm": "X(2,3),X(2,4),X(4,3)",
+        "addbmm": "X(2,3),X(2,2,4),X(2,4,3)",
+        "addmv": "X(2),X(2,3),X(3)",
+        "addr": "X(2,3),X(2),X(3)",
+        "baddbmm": "X(2,2,3),X(2,2,4),X(2,4,3)",
+        "index_reduce": "X(2,3),0,I(2),X(2,3),'prod'",
+        "put": "X(2,3),I(2),X(2)",
+        "renorm": "X(2,3),2,0,1.0",
+    }.items()
+    for variant in (name, f"Tensor.{name}_")
+}
+
 #: Calls of what the usual arguments don't fit.
 WRITTEN: dict[str, list[str]] = {
-    "addbmm": ["X(2,3),X(2,2,4),X(2,4,3)"],
-    "addmm": ["X(2,3),X(2,4),X(4,3)"],
-    "addmv": ["X(2),X(2,3),X(3)"],
-    "addr": ["X(2,3),X(2),X(3)"],
+    **_TWICE,
     "linalg.householder_product": ["X(3,2),X(2)"],
     "linalg.ldl_solve": ["*lg.linalg.ldl_factor(S(3)),X(3,2)"],
     "linalg.lu_solve": ["*lg.linalg.lu_factor(S(3)),X(3,2)"],
@@ -139,21 +152,18 @@ WRITTEN: dict[str, list[str]] = {
     "ormqr": ["X(3,2),X(2),X(3,4)"],
     "Tensor.ormqr": ["X(3,2),X(2),X(3,4)"],
     "Tensor.orgqr": ["X(3,2),X(2)"],
-    "renorm": ["X(2,3),2.0,0,1.0"],
-    "Tensor.addbmm_": ["X(2,3),X(2,2,4),X(2,4,3)"],
-    "Tensor.addmm_": ["X(2,3),X(2,4),X(4,3)"],
-    "Tensor.baddbmm_": ["X(2,2,3),X(2,2,4),X(2,4,3)"],
-    "Tensor.addmv_": ["X(2),X(2,3),X(3)"],
-    "Tensor.addr_": ["X(2,3),X(2),X(3)"],
-    "Tensor.renorm_": ["X(2,3),2.0,0,1.0"],
     "stft": ["X(8),4,return_complex=True"],
     "Tensor.stft": ["X(8),4,return_complex=True"],
     "istft": ["C(3,4),4"],
     "Tensor.istft": ["C(3,4),4"],
     "signal.windows.general_cosine": ["3,a=[0.5,0.5]"],
-    "baddbmm": ["X(2,2,3),X(2,2,4),X(2,4,3)"],
     "bincount": ["I(4)", "I(4),X(4),minlength=3"],
     "bmm": ["X(2,2,4),X(2,4,3)"],
+    "frombuffer": ["bytearray(8),dtype=lg.float32"],
+    "nonzero_static": ["X(2,3),size=4"],
+    "select_scatter": ["X(2,3),X(3),0,1"],
+    "view_as_complex": ["X(3,2)"],
+    "Tensor.new_full": ["X(2,3),(2,3),1.0"],
     "interp": ["X(3),X(3).cumsum(0),X(3)"],
     "scatter_reduce": ["X(2,3),0,I(2,3),X(2,3),'sum'"],
     "Tensor.scatter_reduce_": ["X(2,3),0,I(2,3),X(2,3),'sum'"],
@@ -175,16 +185,16 @@ WRITTEN: dict[str, list[str]] = {
     "nn.TripletMarginWithDistanceLoss": ["margin=2.0"],
     "nn.Unflatten": ["1,(2,2)"],
     "nn.functional.batch_norm": ["X(2,3),X(3),X(3)"],
-    "nn.functional.bilinear": ["X(2,3),X(2,4),X(5,3,4)"],
-    "nn.functional.channel_shuffle": ["X(2,4,3),2"],
+    "bilinear": ["X(2,3),X(2,4),X(5,3,4)"],
+    "channel_shuffle": ["X(2,4,3),2"],
+    "layer_norm": ["X(2,3),(3,)"],
+    "rms_norm": ["X(2,3),(3,)"],
     "nn.functional.ctc_loss": ["X(4,2,3),I(2,2)+1,I(2)+3,I(2)+1"],
     "nn.functional.fold": ["X(1,12,4),(3,3),(2,2)"],
     "nn.functional.gru_cell": ["X(2,3),X(2,4),X(12,3),X(12,4)"],
     "nn.functional.lstm_cell": ["X(2,3),(X(2,4),X(2,4)),X(16,3),X(16,4)"],
     "nn.functional.rnn_relu_cell": ["X(2,3),X(2,4),X(4,3),X(4,4)"],
     "nn.functional.rnn_tanh_cell": ["X(2,3),X(2,4),X(4,3),X(4,4)"],
-    "nn.functional.layer_norm": ["X(2,3),(3,)"],
-    "nn.functional.rms_norm": ["X(2,3),(3,)"],
     "nn.functional.lp_pool1d": ["X(2,3,4),2.0,2"],
     "nn.functional.lp_pool2d": ["X(2,3,4,4),2.0,2"],
     "nn.functional.lp_pool3d": ["X(2,3,4,4,4),2.0,2"],

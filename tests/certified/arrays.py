@@ -319,6 +319,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "real": lambda x: each(mp.re, x),
     "imag": lambda x: each(mp.im, x),
     "conj": lambda x: each(mp.conj, x),
+    "join_parts": lambda real, imag: real + imag * mp.mpc(0, 1),
     "reshape": lambda x, *, shape, copy=None: np.reshape(x, shape),
     "broadcast_to": lambda x, *, shape: np.broadcast_to(x, shape),
     "expand_dims": lambda x, *, axis: np.expand_dims(x, axis),

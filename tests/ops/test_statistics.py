@@ -268,6 +268,14 @@ def test_unique_is_numpys(equal_nan):
     close(counting.unique(lg.asarray(WHOLE)), np.unique(WHOLE))
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_unique_slices_are_numpys(axis):
+    x = np.random.default_rng(0).integers(0, 2, (7, 3, 2)).astype(float)
+    found = counting.unique(lg.asarray(x), True, True, True, axis)
+    for y, expected in zip(found, np.unique(x, True, True, True, axis), strict=True):
+        close(y, expected)
+
+
 # -- batches and errors ------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "f",
@@ -322,7 +330,7 @@ def test_fractions_may_be_batched():
         (ValueError, lambda x: counting.histogram(x, [2.0, 1.0])),
         (ValueError, lambda x: counting.histogram(x / 0)),
         (ValueError, lambda x: counting.digitize(x, [1.0, 3.0, 2.0])),
-        (ValueError, lambda x: counting.unique(x, axis=0)),
+        (ValueError, lambda x: counting.unique(x, axis=2)),
         (RuntimeError, lambda x: counting.histc(x, 0)),
     ],
 )

@@ -89,6 +89,7 @@ ELSEWHERE = {"Tensor.record_stream": "needs a device with streams", **LEFT_OUT}
 
 #: Calls beside those: where the usual ones work by chance alone, and in other words.
 MEANT = {
+    "Tensor.broadcast_to": ["X(2,3),4,2,3", "X(2,3),(4,2,3)"],
     "Tensor.index_put_": ["X(2,3),[I(2)],0"],
     "Tensor.max": ["X(2,3),dim=0,keepdim=True", "X(2,3),axis=(0,1)"],
     "Tensor.register_hook": ["R(2),lambda g: 2*g"],
@@ -114,6 +115,7 @@ MEANT = {
     "mean": ["X(2,3),dim=0,keepdim=True"],
     "nn.functional.threshold": ["X(2,3),0.5,1.0"],
     "nn.functional.threshold_": ["X(2,3),0.5,1.0"],
+    "promote_types": ["lg.float32,lg.float64"],
     "quantile": ["X(2,3),[0.1,0.9],dim=0"],
     "randint": ["0,3,(2,3)"],
     "roll": ["X(2,3),1,0", "X(2,3),1,dim=0"],
@@ -122,6 +124,7 @@ MEANT = {
     "stack": ["[X(2,3),X(2,3)],dim=1", "X(2),X(2),axis=0"],
     "threshold": ["X(2,3),0.5,1.0"],
     "use_deterministic_algorithms": ["False"],
+    "vmap": ["square,(0,),randomness='same'"],
     "vstack": ["[X(2,3),X(2,3)]"],
 }
 

@@ -83,13 +83,17 @@ nanstd nansum nanvar max min sum prod mean std var all any amax amin argmax argm
 fliplr rot90 tril triu trace diag diagflat diag_embed diagonal matrix_transpose atleast_1d atleast_2d atleast_3d
 squeeze nonzero argwhere unique unique_all unique_counts unique_inverse unique_values corrcoef cov ediff1d ptp
 average std_mean var_mean zeros_like ones_like empty_like rand_like randn_like asarray as_tensor nancumsum trapezoid
-histc unbind unstack mode bernoulli flip tensor histogram
+histc unbind unstack mode bernoulli flip tensor histogram absolute arccos arccosh arcsin arcsinh arctan arctanh fix
+neg conj_physical isneginf isposinf isreal is_complex is_conj is_floating_point is_inference is_neg is_signed is_tensor
+numel get_device resolve_conj resolve_neg detach frac frexp t adjoint aminmax cumulative_trapezoid gradient msort pdist
+unique_consecutive trapz block_diag rrelu dropout alpha_dropout feature_alpha_dropout
 """.split()
 
 BINARY = """
 add atan2 copysign divide equal floor_divide fmod greater greater_equal heaviside hypot less less_equal logaddexp
 logaddexp2 logical_and logical_or logical_xor maximum minimum multiply nextafter not_equal pow remainder rsub
-subtract xlogy float_power eq ge gt le lt ne isclose allclose array_equal kron result_type isin
+subtract xlogy float_power eq ge gt le lt ne isclose allclose array_equal kron result_type isin div true_divide mul sub
+arctan2 fmax fmin clamp_max clamp_min ldexp complex polar dist cosine_similarity pairwise_distance is_same_size
 """.split()
 
 _F_UNARY = """
@@ -103,13 +107,17 @@ digamma erf erfc erfinv exp expm1 floor i0 isfinite isinf isnan lgamma log log10
 nan_to_num neg negative reciprocal relu round rsqrt sigmoid sign sin sinc sinh sqrt square tan tanh trunc detach cpu
 contiguous double float half int long bool flatten ravel t flipud fliplr rot90 tril triu diag diagflat diag_embed
 diagonal squeeze sort argsort max min sum prod mean std var all any amax amin argmax argmin count_nonzero norm
-median nanmedian nanmean nansum nonzero argwhere unique corrcoef cov numpy histc unbind mode
+median nanmedian nanmean nansum nonzero argwhere unique corrcoef cov numpy histc unbind mode adjoint aminmax angle
+bernoulli bfloat16 byte cdouble cfloat char conj_physical data_ptr deg2rad diff exp2 fix frac frexp get_device
+hardshrink histogram is_conj is_contiguous is_neg is_signed isneginf isposinf isreal msort ndimension nelement positive
+rad2deg resolve_conj resolve_neg sgn short signbit storage_offset stride type unique_consecutive is_shared
 """.split()
 
 _METHODS_BINARY = """
 add atan2 arctan2 copysign div divide true_divide eq floor_divide fmod ge gt hypot isclose allclose le logaddexp
 logaddexp2 logical_and logical_or logical_xor lt maximum minimum mul multiply ne pow remainder sub subtract xlogy
-float_power equal kron type_as view_as expand_as
+float_power equal kron type_as view_as expand_as clamp_max clamp_min dist fmax fmin greater greater_equal heaviside
+inner is_same_size is_set_to ldexp less less_equal nextafter not_equal reshape_as
 """.split()
 
 #: Written out: degenerate arguments (one repetition, no padding, the same size) on purpose.
@@ -192,6 +200,32 @@ lg.bitwise_and(n, n) | lg.bitwise_or(n, n) | lg.bitwise_xor(n, n) | lg.bitwise_i
 lg.bitwise_left_shift(n, n * 0) | lg.bitwise_right_shift(n, n * 0) | n & 3 | n << 0 | ~n | lg.full_like(x, 1.0)
 lg.full((2, 2), s) | lg.normal(x, 1.0) | lg.broadcast_shapes((1,), (3,)) | lg.can_cast(x, x.dtype)
 lg.isdtype(x.dtype, 'real floating') | lg.uniform(0.0, 1.0, (2,)) | x.histc(3) | x.unique(return_inverse=True)
+lg.addbmm(m, b, q) | lg.addmv(u, x, v) | lg.addr(x, u, v) | m.addbmm(b, q) | u.addmv(x, v) | x.addr(u, v)
+lg.addmv(u, x, v, alpha=0) | lg.logspace(0, 1, 3) | lg.promote_types(x.dtype, n.dtype) | lg.randint_like(n, 3)
+lg.scalar_tensor(2.0) | lg.tril_indices(2, 3) | lg.triu_indices(2, 3) | lg.vmap(lg.sin)(x)
+lg.adaptive_avg_pool1d(line, 6) | lg.avg_pool1d(line, 1) | lg.bilinear(x, x, b.transpose(0, 1)[:, :1].repeat(1, 4, 1))
+lg.channel_shuffle(img, 1)
+lg.conv1d(line, k1) | lg.conv2d(img, k2) | lg.conv3d(vol, k3) | lg.conv_transpose1d(line, t1)
+lg.conv_transpose2d(img, t2) | lg.conv_transpose3d(vol, t3) | lg.group_norm(img, 1) | lg.layer_norm(x, (4,))
+lg.rms_norm(x, (4,)) | lg.max_pool1d(line, 1) | lg.max_pool2d(img, 1) | lg.max_pool3d(vol, 1) | lg.pixel_shuffle(img, 1)
+lg.pixel_unshuffle(img, 1) | lg.prelu(x, one) | x.prelu(one) | lg.cartesian_prod(u, v) | lg.combinations(u)
+lg.combinations(u, 1) | lg.block_diag(x, v) | lg.unravel_index(k, (2, 3)) | lg.gcd(n, n) | lg.lcm(n, n) | pair.gcd(pair)
+pair.lcm(pair) | pair.bitwise_and(pair) | pair.bitwise_or(pair) | pair.bitwise_xor(pair) | pair.bitwise_not()
+pair.bitwise_left_shift(0) | pair.bitwise_right_shift(0) | lg.bitwise_not(n) | lg.view_as_real(z)
+lg.view_as_complex(b[..., :2] * 1) | lg.diagonal_scatter(m, u) | lg.select_scatter(x, v, 0, 1) | lg.slice_scatter(x, w)
+lg.slice_scatter(x, w[:0], 0, 0, 0) | m.diagonal_scatter(u) | x.select_scatter(v, 0, 1) | x.slice_scatter(w)
+lg.index_reduce(x, 0, k, w, 'amax') | x.index_reduce(0, k[:0], w[:0], 'prod') | lg.nonzero_static(x, size=2)
+x.nonzero_static(size=2) | lg.put(x, k, u) | lg.put(x, k[:0], u[:0]) | x.put(k, u) | x.take(k) | x.take(n)
+lg.repeat_interleave(x, 1) | lg.repeat_interleave(x, 1, 0) | lg.repeat_interleave(k) | x.repeat_interleave(1, 1)
+lg.split_with_sizes(x, [3]) | x.split_with_sizes([1, 2]) | lg.tensor_split(x, 1) | x.tensor_split(2, 1)
+lg.hsplit(x, 2) | x.hsplit(1) | lg.vsplit(x, 3) | x.vsplit([1]) | lg.dsplit(b, 2) | b.dsplit(1) | lg.histogramdd(x, 2)
+lg.renorm(x, 2, 0, 9.0) | x.renorm(2, 0, 0.1) | lg.broadcast_tensors(x, v) | lg.concatenate([x]) | lg.ger(u, v)
+u.ger(v) | lg.permute(x, (0, 1)) | lg.row_stack([x]) | lg.swapdims(x, 0, 1) | x.swapdims(0, 0) | lg.unsqueeze(x, 0)
+lg.is_nonzero(s) | s.is_nonzero() | x.broadcast_to(3, 4) | x.broadcast_to(2, 3, 4) | m.cross(m) | u.multinomial(2)
+x.narrow_copy(0, 0, 3) | x.new_empty(2) | x.new_full((2,), 1.0) | x.new_ones(2) | x.new_tensor(x) | x.new_zeros(2)
+x.tile(1, 1) | row.tile(2, 1) | x.trace() | x.type(x.dtype) | lg.frombuffer(bytearray(8), dtype=lg.float64)
+lg.atleast_1d(x, v) | lg.round(x, decimals=1) | x.mH | m.H | lg.add(x, w, alpha=0)
+lg.div(x, w, rounding_mode='floor')
 lg.unbind(x, 0) | x.unbind(1) | lg.heaviside(x, w) | lg.linalg.trace(m) | lg.linalg.vecdot(x, x)
 lg.linalg.outer(u, v) | lg.linalg.matmul(x, v) | lg.linalg.matrix_transpose(x) | lg.linalg.cholesky(spd)
 lg.linalg.cond(m) | lg.linalg.cross(m, m) | lg.linalg.det(m) | lg.linalg.eig(m) | lg.linalg.eigh(spd)

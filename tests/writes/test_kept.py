@@ -19,6 +19,8 @@ REASONS = {
     ("ndtri", "x"): "as ndtr",
     ("sign", "x"): "its rule keeps x for complex numbers",
     ("1 / x", "x"): "PyTorch keeps a reciprocal of its own",
+    ("polar", "x"): "PyTorch's rule keeps the result",
+    ("polar", "w"): "as above",
     ("kron", "x"): "PyTorch multiplies copies",
     ("kron", "w"): "as above",
     ("kron", "flat"): "as above",

@@ -17,25 +17,30 @@ VIEWS = """
 reshape view view_as flatten ravel unflatten Flatten Unflatten squeeze unsqueeze expand_dims atleast_1d atleast_2d
 atleast_3d permute permute_dims transpose swapaxes T mT t matrix_transpose moveaxis movedim diagonal narrow select
 split chunk array_split unbind unstack index einsum expand expand_as broadcast_to broadcast_arrays meshgrid real
-imag detach data
+imag detach data swapdims unsqueeze adjoint mH H tensor_split hsplit vsplit dsplit split_with_sizes broadcast_tensors
+reshape_as
 """.split()
 
 #: Not always a copy: the argument itself, where nothing is to be done.
 MAYBE_ITSELF = """
 contiguous to to_device cpu type_as double float half int long bool astype asarray as_tensor from_dlpack from_numpy
 numpy dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout Dropout Dropout1d Dropout2d
-Dropout3d AlphaDropout FeatureAlphaDropout Identity Sequential adaptive_avg_pool2d
+Dropout3d AlphaDropout FeatureAlphaDropout Identity Sequential adaptive_avg_pool2d type resolve_conj resolve_neg
+cartesian_prod
 """.split()
 
 #: Views whose elements may share memory with one another.
-STRETCHED = "expand expand_as broadcast_to broadcast_arrays meshgrid".split()
+STRETCHED = "expand expand_as broadcast_to broadcast_arrays broadcast_tensors meshgrid".split()
 
 #: Where PyTorch's result shares memory and ours is a copy, with the reason.
 COPIES = {
     "conj": "PyTorch's is a mark that later functions heed; ours is computed",
     "positive": "the standard's function; PyTorch returns the argument",
+    "conj_physical": "as conj",
     "+x": "as positive",
     "sum_to_size": "a sum, if only over no axis",
+    "view_as_real": "parts that are written have a history as x.real and x.imag",
+    "view_as_complex": "as view_as_real",
     "unfold": "windows may overlap, and memory that elements share can't be written",
 }
 

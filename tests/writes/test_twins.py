@@ -11,8 +11,17 @@ from thoroughness import cases
 import lucidgrad as lg
 
 UNARY = """abs absolute acos asin atan ceil cos cosh exp expm1 floor log log1p neg negative reciprocal relu round rsqrt
-sigmoid sin sinh sqrt square tan tanh trunc""".split()
-BINARY = """add sub subtract mul multiply div divide true_divide pow remainder fmod floor_divide""".split()
+sigmoid sin sinh sqrt square tan tanh trunc acosh arccos arccosh arcsin arcsinh arctan arctanh asinh atanh conj_physical
+deg2rad digamma erf erfc erfinv exp2 fix frac i0 lgamma log10 log2 logical_not logit nan_to_num rad2deg sgn sign
+sinc""".split()
+BINARY = """add sub subtract mul multiply div divide true_divide pow remainder fmod floor_divide arctan2 atan2 clamp_max
+clamp_min copysign eq float_power ge greater greater_equal gt heaviside hypot ldexp le less less_equal logical_and
+logical_or logical_xor lt ne nextafter not_equal xlogy""".split()
+#: Writes with arguments of other kinds, of integers, of random numbers and of axes: tests/ops has them.
+ELSEWHERE = """addbmm_ addmm_ addmv_ addr_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_
+bitwise_right_shift_ bitwise_xor_ clip_ cumprod_ cumsum_ fill_diagonal_ gcd_ index_reduce_ lcm_ lerp_ polygamma_ put_
+renorm_ tril_ triu_ bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_ squeeze_ swapaxes_
+swapdims_ t_ transpose_ unsqueeze_""".split()
 OPERATORS = {
     "+=": (operator.iadd, operator.add),
     "-=": (operator.isub, operator.sub),
@@ -293,6 +302,8 @@ def check(case, place, where, seed):
     expected = _outcome(lg, case, base, view, where, in_place=False)
     if torch is not None and where == "cpu":
         peer = _outcome(torch, case, base, view, where, in_place=True)
+        if "not implemented" in str(peer) or "must be Tensor, not float" in str(peer):
+            peer = found  # PyTorch has no derivative of this write, or does not take numbers
         assert isinstance(peer, Exception) <= isinstance(found, Exception), f"{what}: PyTorch refuses: {peer}"
         assert isinstance(found, Exception) <= isinstance(peer, Exception), f"{what}: PyTorch computes; {found!r}"
         expected = peer if isinstance(expected, Exception) else expected
@@ -331,4 +342,4 @@ def test_writes_equal_their_twins_on_cuda():
 def test_every_write_has_a_twin():
     written = {name for name in dir(lg.Tensor) if name.endswith("_") and not name.startswith("_")}
     tried = {f"{name}_" for name in (*UNARY, *BINARY)} | {generate(Draw(seed)).name.split()[0] for seed in range(700)}
-    assert written - tried == {"zero_", "detach_", "requires_grad_"}
+    assert written - tried == {"zero_", "detach_", "requires_grad_", *ELSEWHERE}

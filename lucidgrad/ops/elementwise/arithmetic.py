@@ -1,20 +1,45 @@
 """Sums, products, quotients and remainders."""
 
+from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.box import Box
+from lucidgrad.core.dispatch import SCALARS
+from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.ops.conventions import dressed
 from lucidgrad.ops.numbers import as_array
 
 from .choice import where
 from .complex import abs
 from .copies import astype
+from .rounding import trunc
+
+_ONE = 1  # what a factor is where none is given
 
 
+def times(alpha: Any, other: Any) -> Any:
+    """``alpha * other``, where alpha may be a number that changes nothing."""
+    if type(alpha) is int and alpha == 1:
+        return other
+    numbers = isinstance(alpha, SCALARS) and isinstance(other, SCALARS)
+    return alpha * other if numbers else multiply(alpha, other)
+
+
+def _with_factor(op: Callable[..., Any]) -> Callable[..., Any]:
+    """The second of two arrays may have a factor, as PyTorch's ``alpha``."""
+
+    def combined(x1: Any, x2: Any, /, *, alpha: Any = 1) -> Any:
+        return op(x1, x2 if alpha is _ONE else times(alpha, x2))
+
+    return dressed(combined, op)
+
+
+@_with_factor
 @primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g: g))
 def add(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Sum ``x1 + x2``.
+    """Sum ``x1 + x2``, or ``x1 + alpha * x2``.
 
     Examples
     --------
@@ -27,9 +52,10 @@ def add(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.add(x1, x2)
 
 
+@_with_factor
 @primitive(ELEMENTWISE, vjp=(lambda xp, g: g, lambda xp, g: -g))
 def subtract(xp: Any, x1: Any, x2: Any, /) -> Any:
-    """Difference ``x1 - x2``.
+    """Difference ``x1 - x2``, or ``x1 - alpha * x2``.
 
     Examples
     --------
@@ -140,6 +166,33 @@ def reciprocal(xp: Any, x: Any, /) -> Any:
 
 
 # -- quotients and remainders --------------------------------------------------------------------
+def div(x1: Any, x2: Any, /, rounding_mode: str | None = None) -> Any:
+    """Quotient ``x1 / x2``, rounded with a mode: ``"trunc"`` towards zero, ``"floor"`` down (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([7.0, -7.0], requires_grad=True)
+    >>> lg.div(x, 2.0).sum().backward()
+    >>> x.grad.tolist(), lg.div(x, 2.0, rounding_mode="trunc").tolist()
+    ([0.5, 0.5], [3.0, -3.0])
+    """
+    if rounding_mode is None:
+        return divide(x1, x2)
+    if rounding_mode == "floor":
+        return floor_divide(x1, x2)
+    if rounding_mode != "trunc":
+        raise RuntimeError(f"div: given rounding_mode={rounding_mode!r}, expected None, 'floor' or 'trunc'")
+    if any(isinstance(x, float) or (hasattr(x, "dtype") and dtypes.rank(x.dtype) > 1) for x in (x1, x2)):
+        return trunc(divide(x1, x2))
+    y = floor_divide(x1, x2)
+    below = ops.logical_and(ops.not_equal(x1 - y * x2, 0), ops.less(y, 0))
+    return y + astype(below, dtype=y.dtype)
+
+
+div.primitive = divide.primitive  # type: ignore[attr-defined]  # which it is without a mode
+
+
 def _remainder_by_divisor(xp: Any, g: Any, x1: Any, x2: Any) -> Any:
     below = xp.isinf(x2) & ((x1 < 0) != (x2 < 0)) & (x1 != 0)  # there the standard's quotient is -0, not -1
     return -xp.scale(g, xp.where(below, -1, xp.floor_divide(x1, x2)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.ops.conventions import dressed
 
@@ -79,6 +80,41 @@ def minimum(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.minimum(x1, x2)
 
 
+def fmax(x1: Any, x2: Any, /) -> Any:
+    """The greater of two, or the one that is not NaN; of equal ones the first gets the gradient.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0, float("nan")], requires_grad=True)
+    >>> y = lg.fmax(x, 2.0)
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([2.0, 2.0, 2.0], [0.0, 1.0, 0.0])
+    """
+    return _sound(x1, x2, ops.greater_equal)
+
+
+def fmin(x1: Any, x2: Any, /) -> Any:
+    """The lesser of two, or the one that is not NaN; of equal ones the first gets the gradient.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([1.0, 2.0, float("nan")], requires_grad=True)
+    >>> y = lg.fmin(x, 2.0)
+    >>> y.sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([1.0, 2.0, 2.0], [1.0, 1.0, 0.0])
+    """
+    return _sound(x1, x2, ops.less_equal)
+
+
+def _sound(x1: Any, x2: Any, wins: Callable[[Any, Any], Any]) -> Any:
+    """The first of two where it wins, or where the second is NaN."""
+    return where(ops.logical_or(wins(x1, x2), ops.not_equal(x2, x2) if hasattr(x2, "dtype") else x2 != x2), x1, x2)
+
+
 def _named_bounds(op: Callable[..., Any]) -> Callable[..., Any]:
     """Bounds are arrays, so positional for the engine; the standard also has them by keyword."""
 
@@ -125,6 +161,34 @@ def clip(xp: Any, x: Any, min: Any = None, max: Any = None, /) -> Any:
 
 
 clamp = clip
+
+
+def clamp_min(x: Any, min: Any) -> Any:
+    """Values below ``min`` become ``min`` (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([-1.0, 2.0], requires_grad=True)
+    >>> lg.clamp_min(x, 0.0).sum().backward()
+    >>> x.grad.tolist()
+    [0.0, 1.0]
+    """
+    return clip(x, min)
+
+
+def clamp_max(x: Any, max: Any) -> Any:
+    """Values above ``max`` become ``max`` (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([-1.0, 2.0], requires_grad=True)
+    >>> lg.clamp_max(x, 0.0).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 0.0]
+    """
+    return clip(x, None, max)
 
 
 @primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.where(xp.isfinite(x), g, 0))

@@ -5,7 +5,7 @@ from typing import Any
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.ops import reduction
-from lucidgrad.ops.numbers import inexact
+from lucidgrad.ops.numbers import INF, inexact, is_complex
 
 
 # -- order ---------------------------------------------------------------------------------------
@@ -129,6 +129,48 @@ def isnan(xp: Any, x: Any, /) -> Any:
     [False, False, True]
     """
     return xp.isnan(x)
+
+
+def isposinf(x: Any, /) -> Any:
+    """Whether a real number is positive infinity.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.isposinf(lg.tensor([1.0, float("inf"), float("-inf")])).tolist()
+    [False, True, False]
+    """
+    return equal(_need_real("isposinf", x), INF)
+
+
+def isneginf(x: Any, /) -> Any:
+    """Whether a real number is negative infinity.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.isneginf(lg.tensor([1.0, float("inf"), float("-inf")])).tolist()
+    [False, False, True]
+    """
+    return equal(_need_real("isneginf", x), -INF)
+
+
+def _need_real(name: str, x: Any) -> Any:
+    if is_complex(x.dtype):
+        raise TypeError(f"{name}: given {x.dtype}, expected real numbers")
+    return x
+
+
+def isreal(x: Any, /) -> Any:
+    """Whether a number has no imaginary part.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.isreal(lg.tensor([1.0 + 0.0j, 1.0j])).tolist()
+    [True, False]
+    """
+    return ops.imag(x) == 0 if is_complex(x.dtype) else ops.ones_like(x) != 0
 
 
 @primitive(ELEMENTWISE)

@@ -1,8 +1,13 @@
 """Rounding, steps, and neighbours among the numbers of a dtype."""
 
+from collections.abc import Callable
 from typing import Any
 
+from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.extents import check_count
+from lucidgrad.ops.conventions import dressed
+from lucidgrad.ops.numbers import is_inexact
 
 
 def _zero(xp: Any, g: Any) -> Any:
@@ -49,9 +54,25 @@ def trunc(xp: Any, x: Any, /) -> Any:
     return xp.trunc(x)
 
 
+def _with_decimals(op: Callable[..., Any]) -> Callable[..., Any]:
+    """Rounding may keep some decimals, or with a negative number of them round to tens, hundreds, ..."""
+
+    def round(x: Any, /, decimals: int = 0) -> Any:
+        if type(decimals) is int and decimals == 0:
+            return op(x)
+        decimals = check_count("round", "decimals", decimals, -300, 300)
+        if not is_inexact(x.dtype):
+            return op(x) if decimals > 0 else ops.astype(round(x * 1.0, decimals), dtype=x.dtype)
+        scale = 10.0 ** abs(decimals)
+        return op(x * scale) / scale if decimals > 0 else op(x / scale) * scale
+
+    return dressed(round, op)
+
+
+@_with_decimals
 @primitive(ELEMENTWISE, vjp=_zero)
 def round(xp: Any, x: Any, /) -> Any:
-    """The nearest integer, halves to even; its derivative is zero.
+    """The nearest integer, or number of so many decimals, halves to even; its derivative is zero.
 
     Examples
     --------

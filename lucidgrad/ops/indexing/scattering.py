@@ -100,14 +100,14 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     if accumulate or not any(map(is_batched_mask, raw)):
         values = ops.broadcast_to(values, shape=tuple(x[key].shape))
     if not accumulate:
-        y = _beside(x, *key, values)
+        y = copy_beside(x, *key, values)
         y[key] = values
         return y
     static, at = parted(raw, x.shape)
     return _put_added(x, values, static, at if at is None else box(at))
 
 
-def _beside(x: Any, *others: Any) -> Any:
+def copy_beside(x: Any, *others: Any) -> Any:
     """A copy with the levels of others, so that they can be written into it."""
     y = ops.clone(x)
     for other in others:

@@ -3,7 +3,8 @@
 Most of them give views, so their rules keep shapes and keywords only.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core.primitive import LINEAR, primitive
@@ -344,8 +345,22 @@ def expand(x: Any, *sizes: Any) -> Any:
     return broadcast_to(x, tuple(x.shape[i - extra] if n == -1 else n for i, n in enumerate(given)))
 
 
+def _each(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Let a function of one array take several, one by one or in a sequence: it gives a tuple of results then."""
+
+    @functools.wraps(function)
+    def of_each(*arrays: Any) -> Any:
+        if len(arrays) != 1:
+            return tuple(map(function, arrays))
+        return tuple(map(function, arrays[0])) if isinstance(arrays[0], (tuple, list)) else function(arrays[0])
+
+    del of_each.__wrapped__  # its parameters are these
+    return of_each
+
+
+@_each
 def atleast_1d(x: Any) -> Any:
-    """An array of one dimension or more.
+    """An array of one dimension or more; of several arrays a tuple.
 
     Examples
     --------
@@ -356,8 +371,9 @@ def atleast_1d(x: Any) -> Any:
     return reshape(x, (1,)) if x.ndim == 0 else x
 
 
+@_each
 def atleast_2d(x: Any) -> Any:
-    """An array of two dimensions or more; new axes come first.
+    """An array of two dimensions or more; new axes come first. Of several arrays a tuple.
 
     Examples
     --------
@@ -368,8 +384,11 @@ def atleast_2d(x: Any) -> Any:
     return reshape(x, (*(1,) * (2 - x.ndim), *x.shape)) if x.ndim < 2 else x
 
 
+@_each
 def atleast_3d(x: Any) -> Any:
     """An array of three dimensions or more; vectors become ``(1, n, 1)``, matrices ``(m, n, 1)``.
+
+    Of several arrays it gives a tuple.
 
     Examples
     --------
@@ -400,7 +419,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    """Arrays stretched to the shape that they have together.
+    """Arrays stretched to the shape that they have together, given one by one or in a sequence.
 
     Examples
     --------
@@ -408,6 +427,8 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     >>> [x.shape for x in lg.broadcast_arrays(lg.ones((3, 1)), lg.ones(4))]
     [(3, 4), (3, 4)]
     """
+    if len(arrays) == 1 and isinstance(arrays[0], (tuple, list)):
+        (arrays,) = arrays
     shape = broadcast_shapes(*(x.shape for x in arrays))
     return tuple(broadcast_to(x, shape) for x in arrays)
 

@@ -1,0 +1,85 @@
+"""Methods of `Tensor` that few programs need: tables of names, looked up when a name is first asked for."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from lucidgrad.core.engine import tape_namespace
+
+from .writing import twin
+
+
+class Deferred:
+    """A method that is looked up, and put in its own place, when it is first asked for."""
+
+    __slots__ = ("_find", "_name", "_owner")
+
+    def __init__(self, owner: type, name: str, find: Callable[[], Any]) -> None:
+        self._owner, self._name, self._find = owner, name, find
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        method = self._find()
+        setattr(self._owner, self._name, method)
+        return method.__get__(instance, owner)
+
+
+#: Methods that are functions at the root, where these have PyTorch's meaning, too.
+FUNCTIONS = """
+addbmm addmv addr adjoint aminmax angle bernoulli bitwise_and bitwise_left_shift bitwise_not bitwise_or
+bitwise_right_shift bitwise_xor cholesky cholesky_inverse cholesky_solve clamp_max clamp_min conj_physical deg2rad det
+diagonal_scatter diff dist dsplit exp2 fix fmax fmin frac frexp gcd geqrf ger greater greater_equal hardshrink
+heaviside histogram hsplit index_reduce inner inverse isneginf isposinf isreal istft lcm ldexp less less_equal logdet
+lu lu_solve matrix_exp matrix_power msort multinomial nextafter nonzero_static not_equal orgqr ormqr pinverse positive
+prelu put qr rad2deg renorm repeat_interleave select_scatter sgn signbit slice_scatter slogdet split_with_sizes stft
+svd swapdims tensor_split trace triangular_solve unique_consecutive vsplit
+""".split()
+
+#: Methods that have a module of their own, as no function has their meaning.
+METHODS = {
+    "tensor.further": """
+        bfloat16 broadcast_to byte cdouble cfloat char cross data_ptr fill_diagonal_ get_device is_conj
+        is_contiguous is_neg is_nonzero is_same_size is_set_to is_shared is_signed narrow_copy ndimension nelement
+        new_empty new_full new_ones new_tensor new_zeros reshape_as resolve_conj resolve_neg short squeeze_
+        storage_offset stride swapaxes_ swapdims_ t_ take tile transpose_ type unsqueeze_
+    """,
+    "random": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
+}
+
+#: Methods with a twin that writes into the tensor, whose name has an underscore more.
+TWINS = """
+abs absolute acos acosh addbmm addcdiv addcmul addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh
+asin asinh atan atan2 atanh baddbmm bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+bitwise_xor ceil clamp_max clamp_min conj_physical copysign cos cosh cumprod cumsum deg2rad digamma div divide eq
+erf erfc erfinv exp exp2 expm1 fix float_power floor floor_divide fmod frac gcd ge greater greater_equal gt heaviside
+hypot i0 index_add index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal lgamma log log10
+log1p log2 logical_and logical_not logical_or logical_xor logit lt masked_scatter multiply nan_to_num ne neg
+negative nextafter not_equal polygamma pow put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add
+scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square tan tanh tril triu true_divide trunc xlogy
+""".split()
+
+
+class Further:
+    """Methods that are looked up when they are first asked for."""
+
+    __slots__ = ()
+
+
+def _function(name: str) -> Callable[[], Any]:
+    return lambda: getattr(tape_namespace.public, name)
+
+
+def _method(module: str, name: str) -> Callable[[], Any]:
+    return lambda: getattr(importlib.import_module(f"lucidgrad.{module}"), name)
+
+
+def _twin(name: str) -> Callable[[], Any]:
+    return lambda: twin(getattr(tape_namespace.public.Tensor, name), f"{name}_")
+
+
+for _name in FUNCTIONS:
+    setattr(Further, _name, Deferred(Further, _name, _function(_name)))
+for _module, _names in METHODS.items():
+    for _name in _names.split():
+        setattr(Further, _name, Deferred(Further, _name, _method(_module, _name)))
+for _name in TWINS:
+    setattr(Further, f"{_name}_", Deferred(Further, f"{_name}_", _twin(_name)))

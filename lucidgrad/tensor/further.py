@@ -1,0 +1,300 @@
+"""Methods of `Tensor` that no function has: new tensors like this one, its memory, and its axes changed in place."""
+
+from typing import Any
+
+from lucidgrad.core import device as devices, dtype as dtypes
+from lucidgrad.core.box import INFERENCE
+from lucidgrad.core.device import Device
+from lucidgrad.core.dispatch import node_of
+from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.levels.layer import Layer
+from lucidgrad.ops.axes import axis_of, product, sizes_of
+from lucidgrad.ops.elementwise.copies import clone
+from lucidgrad.ops.indexing.placement import take_flat
+from lucidgrad.ops.shape import arrangement, joining, layout
+from lucidgrad.refusals import guard
+
+_TYPES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+}  # fmt: skip
+
+
+# -- new tensors ---------------------------------------------------------------------------------
+def _like(x: Any, dtype: Any, device: Any, requires_grad: bool) -> dict[str, Any]:
+    return {
+        "dtype": x.dtype if dtype is None else dtype,
+        "device": x.device if device is None else device,
+        "requires_grad": requires_grad,
+    }
+
+
+def new_tensor(x: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A tensor with a copy of data, in this one's dtype and on its device."""
+    return ops.public.tensor(data, **_like(x, dtype, device, requires_grad))
+
+
+def new_full(
+    x: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """One value in a shape, in this tensor's dtype and on its device."""
+    return ops.public.full(tuple(size), fill_value, **_like(x, dtype, device, requires_grad))
+
+
+def new_zeros(x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Zeros in a shape, in this tensor's dtype and on its device."""
+    return ops.public.zeros(*size, **_like(x, dtype, device, requires_grad))
+
+
+def new_ones(x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Ones in a shape, in this tensor's dtype and on its device."""
+    return ops.public.ones(*size, **_like(x, dtype, device, requires_grad))
+
+
+def new_empty(x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A shape of values that are not to be relied on, in this tensor's dtype and on its device."""
+    return ops.public.empty(*size, **_like(x, dtype, device, requires_grad))
+
+
+# -- dtypes --------------------------------------------------------------------------------------
+def type(x: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the kind of tensor, or this tensor in another dtype, which such a name may say."""
+    if dtype is None:
+        where = "" if x.device.type == "cpu" else f"{x.device.type}."
+        return f"lucidgrad.{where}{_TYPES[str(x.dtype)]}Tensor"
+    if isinstance(dtype, str) and dtype.endswith("Tensor"):
+        found = {kind: name for name, kind in _TYPES.items()}
+        kind = dtype.rpartition(".")[2].removesuffix("Tensor")
+        if kind not in found:
+            raise ValueError(f"type: given {dtype!r}, expected one of {', '.join(f'{k}Tensor' for k in found)}")
+        dtype = found[kind]
+    return x.to(dtype=dtypes.named(dtype) if isinstance(dtype, str) else dtype, non_blocking=non_blocking)
+
+
+def byte(x: Any) -> Any:
+    """As uint8."""
+    return x.to(dtypes.named("uint8"))
+
+
+def char(x: Any) -> Any:
+    """As int8."""
+    return x.to(dtypes.named("int8"))
+
+
+def short(x: Any) -> Any:
+    """As int16."""
+    return x.to(dtypes.named("int16"))
+
+
+def bfloat16(x: Any) -> Any:
+    """As bfloat16."""
+    return x.to(ops.public.bfloat16)
+
+
+def cfloat(x: Any) -> Any:
+    """As complex64."""
+    return x.to(dtypes.named("complex64"))
+
+
+def cdouble(x: Any) -> Any:
+    """As complex128."""
+    return x.to(dtypes.named("complex128"))
+
+
+def is_signed(x: Any) -> bool:
+    """Whether the dtype has negative numbers."""
+    return not str(x.dtype).startswith(("u", "bool"))
+
+
+# -- what it is ----------------------------------------------------------------------------------
+def ndimension(x: Any) -> int:
+    """The number of axes."""
+    return len(x.shape)
+
+
+def nelement(x: Any) -> int:
+    """The number of elements."""
+    return product(x.shape)
+
+
+def get_device(x: Any) -> int:
+    """The index of the device; -1 on the CPU."""
+    where: Device = x.device
+    return -1 if where.type == "cpu" else where.index or 0
+
+
+def is_same_size(x: Any, other: Any) -> bool:
+    """Whether another tensor has this one's shape."""
+    return tuple(x.shape) == tuple(other.shape)
+
+
+def is_nonzero(x: Any) -> bool:
+    """Whether the only element is not zero."""
+    if product(x.shape) != 1:
+        raise RuntimeError(f"is_nonzero: a tensor with {product(x.shape)} elements is neither; it must have one")
+    return bool(x.item())
+
+
+def is_conj(x: Any) -> bool:
+    """Whether it waits to be conjugated: never, as `conj` computes."""
+    return False
+
+
+def is_neg(x: Any) -> bool:
+    """Whether it waits to be negated: never."""
+    return False
+
+
+def resolve_conj(x: Any) -> Any:
+    """This tensor: nothing waits to be conjugated."""
+    return x
+
+
+def resolve_neg(x: Any) -> Any:
+    """This tensor: nothing waits to be negated."""
+    return x
+
+
+# -- its memory ----------------------------------------------------------------------------------
+def _interface(name: str, x: Any) -> dict[str, Any]:
+    """What the array says of its memory."""
+    if isinstance(x.array, Layer):
+        raise RuntimeError(f"{name}: inside a transform a tensor has no memory of its own")
+    found = getattr(x.array, "__cuda_array_interface__", None) or getattr(x.array, "__array_interface__", None)
+    if found is None:
+        raise RuntimeError(f"{name}: the arrays of device {str(x.device)!r} don't tell where they are")
+    return dict(found)
+
+
+def data_ptr(x: Any) -> int:
+    """The address of the first element; 0 where there is none."""
+    return int(_interface("data_ptr", x)["data"][0]) if product(x.shape) else 0
+
+
+def stride(x: Any, dim: int | None = None) -> Any:
+    """How many elements of the memory lie between neighbours along each axis, or along one."""
+    steps = getattr(x.array, "strides", None)
+    if steps is None:
+        made = tuple(product(x.shape[k + 1 :]) for k in range(x.ndim))
+    else:
+        made = tuple(step // x.itemsize for step in steps)
+    return made if dim is None else made[axis_of("stride", dim, x.ndim)]
+
+
+def storage_offset(x: Any) -> int:
+    """How many elements of the memory come before the first."""
+    backend = devices.by_array[x.array.__class__]
+    owner = backend.storage(x.array)
+    whole = owner if hasattr(owner, "dtype") else x.array
+    first = (getattr(a, "__cuda_array_interface__", None) or a.__array_interface__ for a in (x.array, whole))
+    start, base = (place["data"][0] for place in first)
+    return int(start - base) // int(x.itemsize)
+
+
+def is_contiguous(x: Any) -> bool:
+    """Whether the elements follow one another in memory, the last axis fastest."""
+    return bool(devices.by_array[x.array.__class__].contiguous(x.array))
+
+
+def is_set_to(x: Any, other: Any) -> bool:
+    """Whether another tensor is the same elements of the same memory."""
+    same = tuple(x.shape) == tuple(other.shape) and stride(x) == stride(other) and x.dtype == other.dtype
+    return same and x.device == other.device and data_ptr(x) == data_ptr(other)
+
+
+def is_shared(x: Any) -> bool:
+    """Whether the memory is shared with other processes: on the CPU never."""
+    return x.device.type == "cuda"
+
+
+# -- functions with another meaning --------------------------------------------------------------
+def cross(x: Any, other: Any, dim: int | None = None) -> Any:
+    """The vector product along an axis, by default the first of size 3 (`lucidgrad.cross` takes the last one)."""
+    if dim is None:
+        dim = next((a for a, n in enumerate(x.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError(f"cross: given shape {tuple(x.shape)}, expected an axis of size 3")
+    return ops.public.linalg.cross(x, other, axis=dim)
+
+
+def take(x: Any, index: Any) -> Any:
+    """Elements at positions in the flattened tensor (`lucidgrad.take` is the standard's)."""
+    return take_flat(x, index)
+
+
+def tile(x: Any, *dims: Any) -> Any:
+    """Repeated along each axis as a whole."""
+    return joining.tile(x, sizes_of("tile", dims[0] if len(dims) == 1 else dims))
+
+
+def broadcast_to(x: Any, *size: Any) -> Any:
+    """Stretched to a shape, by the rules of broadcasting."""
+    return layout.broadcast_to(x, sizes_of("broadcast_to", size[0] if len(size) == 1 else size))
+
+
+def reshape_as(x: Any, other: Any) -> Any:
+    """In another tensor's shape."""
+    return layout.reshape(x, tuple(other.shape))
+
+
+def narrow_copy(x: Any, dim: int, start: int, length: int) -> Any:
+    """A copy of a number of slices along an axis."""
+    return clone(arrangement.narrow(x, dim, start, length))
+
+
+def fill_diagonal_(x: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Write one value on the diagonal of a matrix, which with ``wrap`` begins anew below one that is tall."""
+    if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
+        raise RuntimeError(f"fill_diagonal_: given shape {tuple(x.shape)}, expected a matrix, or axes of one size")
+    rows = ops.arange(x.shape[0] if wrap and x.ndim == 2 else min(x.shape), device=x.device)
+    if wrap and x.ndim == 2:
+        columns = ops.remainder(rows, x.shape[1] + 1)
+        inside = columns < x.shape[1]
+        x[rows[inside], columns[inside]] = fill_value
+    else:
+        x[(rows,) * x.ndim] = fill_value
+    return x
+
+
+# -- axes changed in place -----------------------------------------------------------------------
+def _become(x: Any, name: str, view: Any) -> Any:
+    """Make a tensor what a view of it is. Views that were taken before would be lost to its history: it has none."""
+    if view is x:
+        return x
+    if x._alias is INFERENCE or (x._alias is None and node_of(x) is None):
+        x.array = view.array
+    elif x._alias is None:
+        raise RuntimeError(
+            f"{name}: the tensor has a history, in which its views know their places by its shape; "
+            f"use x = x.{name.removesuffix('_')}(...)"
+        )
+    else:
+        x.array, x._node, x._alias = view.array, view._node, view._alias
+    return x
+
+
+def t_(x: Any) -> Any:
+    """The transpose of a matrix, in place; for tensors without a history, and for views."""
+    return _become(x, "t_", ops.public.t(x))
+
+
+def transpose_(x: Any, dim0: int, dim1: int) -> Any:
+    """Two axes swapped, in place; for tensors without a history, and for views."""
+    return _become(x, "transpose_", layout.swapaxes(x, dim0, dim1))
+
+
+swapaxes_ = swapdims_ = transpose_
+
+
+def squeeze_(x: Any, dim: Any = None) -> Any:
+    """Without the axes of length one, in place; for tensors without a history, and for views."""
+    return _become(x, "squeeze_", x.squeeze(dim))
+
+
+def unsqueeze_(x: Any, dim: int) -> Any:
+    """With a new axis of length one, in place; for tensors without a history, and for views."""
+    return _become(x, "unsqueeze_", layout.expand_dims(x, axis=dim))
+
+
+guard(__name__, [name for name, found in vars().items() if getattr(found, "__module__", None) == __name__])
