@@ -341,6 +341,7 @@ _LATER = {
 
 #: The same of functions, by module.
 _FUNCTIONS = {
+    ".distributions.counts": "binomial poisson",
     ".linalg": "cholesky cross det matrix_exp matrix_power slogdet",
     ".nn.functional": """
         adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d

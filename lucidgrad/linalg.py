@@ -22,7 +22,7 @@ from .ops.elementwise import arithmetic, complex
 from .ops.elementwise.copies import astype as _astype
 from .ops.indexing import selection as _indexing
 from .ops.linalg import checks as _checks, decompositions as _decompositions, matrices as _matrix, products as _linalg
-from .ops.linalg.chains import multi_dot
+from .ops.linalg.chains import multi_dot, vander
 from .ops.linalg.equations import solve_triangular, tensorinv, tensorsolve
 from .ops.linalg.exponential import matrix_exp
 from .ops.linalg.factors import (
@@ -787,28 +787,6 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -> Ls
     values = svdvals(a) if driver in (None, "gelsd", "gelss") else _nothing(residuals)
     y = _shape.squeeze(y, axis=-1) if vector else y
     return LstsqResult(y, residuals, _nothing(rank) if driver == "gels" else rank, values)
-
-
-# -- others ----------------------------------------------------------------------------------------
-def vander(x: Any, N: int | None = None) -> Any:
-    """Matrices whose rows are the powers 0, 1, 2 ... of an element, N of them: as many as elements by default.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
-    >>> y = lg.linalg.vander(x, N=3)
-    >>> y[:, 2].sum().backward()
-    >>> y.tolist(), x.grad.tolist()
-    ([[1.0, 2.0, 4.0], [1.0, 3.0, 9.0]], [4.0, 6.0])
-    """
-    N = (x.shape[-1] if x.ndim else 1) if N is None else N
-    if not x.ndim or N < 2:
-        raise RuntimeError(
-            f"vander: given an array of shape {tuple(x.shape)} and N={N}, expected vectors and N above 1"
-        )
-    factors = _shape.broadcast_to(_shape.expand_dims(x, axis=-1), (*x.shape, N - 1))
-    return _ops.cumulative_prod(factors, axis=-1, include_initial=True)
 
 
 _guard(__name__, __all__)

@@ -7,7 +7,15 @@ from lucidgrad.refusals import guard as _guard
 
 from . import graph
 from .gradient import backward, grad
-from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 
 if TYPE_CHECKING:
     from . import forward_ad, function, functional
@@ -66,6 +74,7 @@ __all__ = [
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 _guard(__name__, __all__)

@@ -20,6 +20,7 @@ from lucidgrad.autograd.modes import enable_grad as enable_grad
 from lucidgrad.autograd.modes import inference_mode as inference_mode
 from lucidgrad.autograd.modes import no_grad as no_grad
 from lucidgrad.autograd.modes import set_grad_enabled as set_grad_enabled
+from lucidgrad.autograd.modes import set_multithreading_enabled as set_multithreading_enabled
 from lucidgrad.tensor import Tensor
 from lucidgrad.typing import ArrayLike
 
@@ -46,6 +47,7 @@ __all__ = [
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 def backward(

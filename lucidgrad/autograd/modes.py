@@ -176,3 +176,25 @@ class inference_mode(_Mode):
 
     def _target(self) -> tuple[bool, Alias | None]:
         return (False, INFERENCE) if self._mode else (True, None)
+
+
+class set_multithreading_enabled:
+    """Accepted as in PyTorch, and without effect: walks run in the thread that called for them.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> with lg.autograd.set_multithreading_enabled(False):
+    ...     lg.ones(2, requires_grad=True).sum().backward()
+    """
+
+    def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_multithreading_enabled: given {type(mode).__name__}, expected a bool")
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass

@@ -24,9 +24,9 @@ Shape = tuple[int, ...]
 _ROUNDS = 40  # of rejection where nobody can tell whether all are done: less than half are left by each
 
 
-def uniform(shape: Shape, like: Any) -> Any:
+def uniform(shape: Shape, like: Any, generator: Any = None) -> Any:
     """Numbers between 0 and 1, which are neither."""
-    made = lg.rand(shape, dtype=like.dtype, device=like.device)
+    made = lg.rand(shape, dtype=like.dtype, device=like.device, generator=generator)
     return made.clamp(min=float(lg.finfo(like.dtype).eps) / 4)
 
 
@@ -145,25 +145,25 @@ def _counted(u: Any, first: Any, ratio: Callable[[int], Any]) -> Any:
     return count
 
 
-def _hat(shape: Shape, like: Any, a: Any, b: Any, centre: Any) -> tuple[Any, Any, Any, Any]:
+def _hat(shape: Shape, like: Any, a: Any, b: Any, centre: Any, generator: Any) -> tuple[Any, Any, Any, Any]:
     """A proposal of integers, the logarithm of the height of its hat at it, and what decides quickly."""
-    u, v = uniform(shape, like) - 0.5, uniform(shape, like)
+    u, v = uniform(shape, like, generator) - 0.5, uniform(shape, like, generator)
     us = (0.5 - u.abs()).clamp(min=1e-12)
     return lg.floor((2 * a / us + b) * u + centre), lg.log(a / (us * us) + b), us, v
 
 
-def poisson(rate: Any) -> Any:
+def poisson(rate: Any, generator: Any = None) -> Any:
     """Numbers of Poisson's distribution."""
     r, shape = rate.detach().to(lg.float64), tuple(rate.shape)
     few = r < _FEW
     low, high = lg.where(few, r, 0.0), lg.where(few, _FEW, r)
-    counted = _counted(uniform(shape, r), lg.exp(-low), lambda k: low / (k + 1))
+    counted = _counted(uniform(shape, r, generator), lg.exp(-low), lambda k: low / (k + 1))
     b = 0.931 + 2.53 * high.sqrt()
     a = 0.02483 * b - 0.059
     scale, quick, log_rate = lg.log(1.1239 + 1.1328 / (b - 3.4)), 0.9277 - 3.6224 / (b - 2), lg.log(high)
 
     def propose() -> tuple[Any, Any]:
-        k, log_hat, us, v = _hat(shape, r, a, b, high + 0.43)
+        k, log_hat, us, v = _hat(shape, r, a, b, high + 0.43, generator)
         inside = (k >= 0) & ((us >= 0.013) | (v <= us))
         exact = lg.log(v) + scale - log_hat <= k.clamp(min=0) * log_rate - high - lg.lgamma(k.clamp(min=0) + 1)
         return k, ((us >= 0.07) & (v <= quick)) | (inside & exact)
@@ -171,14 +171,14 @@ def poisson(rate: Any) -> Any:
     return lg.where(few, counted, few if bool_all(few) else _accepted(propose)).to(rate.dtype)
 
 
-def binomial(total_count: Any, probs: Any) -> Any:
+def binomial(total_count: Any, probs: Any, generator: Any = None) -> Any:
     """Numbers of successes among many."""
     n, chance = (x.detach().to(lg.float64) for x in (total_count, probs))
     shape, flipped = tuple(chance.shape), chance > 0.5
     p = lg.where(flipped, 1 - chance, chance)
     few, odds = n * p < _FEW, p / (1 - p)
     start = lg.exp(lg.where(few, n, 0.0) * lg.log1p(-p))
-    counted = _counted(uniform(shape, p), start, lambda k: (n - k).clamp(min=0) / (k + 1) * odds)
+    counted = _counted(uniform(shape, p, generator), start, lambda k: (n - k).clamp(min=0) / (k + 1) * odds)
     m, q = lg.where(few, 4 * _FEW, n), lg.where(few, 0.5, p)
     spread = (m * q * (1 - q)).sqrt()
     b = 1.15 + 2.53 * spread
@@ -192,7 +192,7 @@ def binomial(total_count: Any, probs: Any) -> Any:
     top = log_weight(middle)
 
     def propose() -> tuple[Any, Any]:
-        k, log_hat, us, v = _hat(shape, p, a, b, m * q + 0.5)
+        k, log_hat, us, v = _hat(shape, p, a, b, m * q + 0.5, generator)
         inside = (k >= 0) & (k <= m)
         exact = lg.log(v) + scale - log_hat <= log_weight(lg.where(inside, k, middle)) - top
         return k, inside & (((us >= 0.07) & (v <= quick)) | exact)

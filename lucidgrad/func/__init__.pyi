@@ -8,6 +8,7 @@ from typing_extensions import ParamSpec, TypeVar
 from lucidgrad.func import trees as trees
 from lucidgrad.nn.module import Module
 from lucidgrad.tensor import Tensor
+from lucidgrad.typing import ArrayLike
 
 __all__ = [
     "functional_call",
@@ -19,6 +20,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "trees",
     "value_and_grad",
@@ -139,6 +141,7 @@ def jvp(
     has_aux: Literal[True],
 ) -> tuple[_R, _R, _T]: ...
 def linearize(func: Callable[_P, _R], *primals: Any) -> tuple[_R, Callable[_P, _R]]: ...
+def replace_all_batch_norm_modules_(root: ArrayLike) -> Tensor: ...
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]: ...
 @overload
 def value_and_grad(

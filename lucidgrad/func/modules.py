@@ -4,10 +4,11 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lucidgrad.core.engine import tape_namespace
 from lucidgrad.ops.shape.joining import stack
 from lucidgrad.tensor import Tensor
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(
@@ -186,3 +187,22 @@ def _stacked(tensors: list[Any], name: str) -> Any:
     if len(wanted) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     return stack([tensor.detach() for tensor in tensors]).requires_grad_(wanted.pop())
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch norms of a module have no running statistics, which `vmap` can't write; returns the module.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> net = lg.func.replace_all_batch_norm_modules_(lg.nn.Sequential(lg.nn.BatchNorm1d(3)))
+    >>> net[0].running_mean is None
+    True
+    """
+    nn = tape_namespace.public.nn
+    kinds = nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm
+    for module in root.modules():
+        if isinstance(module, kinds):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

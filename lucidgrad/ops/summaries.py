@@ -192,7 +192,7 @@ def dist(x: Any, other: Any, p: float = 2) -> Any:
 
 
 @in_precision("full")
-def pdist(x: Any, p: float = 2.0) -> Any:
+def pdist(input: Any, p: float = 2.0) -> Any:
     """Distances between all pairs of rows of a matrix, in the p-norm (PyTorch's meaning).
 
     The gradient is 0 where two rows are equal.
@@ -206,12 +206,13 @@ def pdist(x: Any, p: float = 2.0) -> Any:
     >>> y.tolist(), x.grad[1].tolist()
     ([5.0, 3.0, 4.0], [0.6, 0.8])
     """
-    if x.ndim != 2:
-        raise RuntimeError(f"pdist: given an array of dimension {x.ndim}, expected 2")
-    if p < 0:
-        raise RuntimeError(f"pdist: given p={p}, expected at least 0")
-    pairs = triu_indices(x.shape[0], x.shape[0], 1, device=x.device)
-    return reduction.vector_norm(take(x, pairs[0], axis=0) - take(x, pairs[1], axis=0), ord=p, axis=-1)
+    if input.ndim != 2 or not input.is_floating_point() or p < 0:
+        raise RuntimeError(
+            f"pdist: given an input of shape {tuple(input.shape)} and dtype {input.dtype} and p={p}, expected a matrix "
+            f"of floating point numbers and a p that is not negative"
+        )
+    pairs = triu_indices(input.shape[0], input.shape[0], 1, device=input.device)
+    return reduction.vector_norm(take(input, pairs[0], axis=0) - take(input, pairs[1], axis=0), ord=p, axis=-1)
 
 
 # -- along curves --------------------------------------------------------------------------------

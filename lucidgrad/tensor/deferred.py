@@ -49,12 +49,13 @@ METHODS = {
 TWINS = """
 abs absolute acos acosh addbmm addcdiv addcmul addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh
 asin asinh atan atan2 atanh baddbmm bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-bitwise_xor ceil clamp_max clamp_min conj_physical copysign cos cosh cumprod cumsum deg2rad digamma div divide eq
-erf erfc erfinv exp exp2 expm1 fix float_power floor floor_divide fmod frac gcd ge greater greater_equal gt heaviside
-hypot i0 index_add index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal lgamma log log10
-log1p log2 logical_and logical_not logical_or logical_xor logit lt masked_scatter multiply nan_to_num ne neg
-negative nextafter not_equal polygamma pow put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add
-scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square tan tanh tril triu true_divide trunc xlogy
+bitwise_xor ceil clamp_max clamp_min conj_physical copysign cos cosh cumprod cumsum deg2rad digamma div divide eq erf
+erfc erfinv exp exp2 expm1 fix float_power floor floor_divide fmod frac gcd ge greater greater_equal gt heaviside
+hypot i0 igamma igammac index_add index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal
+lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor logit lt masked_scatter multiply mvlgamma
+nan_to_num ne neg negative nextafter not_equal polygamma pow put rad2deg reciprocal relu remainder renorm round rsqrt
+scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square tan tanh tril triu true_divide trunc
+xlogy
 """.split()
 
 

@@ -1,10 +1,10 @@
 """Distances and angles between vectors."""
 
-from itertools import combinations
 from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
+from lucidgrad.ops.summaries import pdist
 from lucidgrad.tensor import Tensor
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
@@ -45,29 +45,3 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     ([5.0], [0.6, 0.8])
     """
     return lg.linalg.vector_norm(x1 - x2 + eps, axis=-1, ord=p, keepdims=keepdim)
-
-
-@in_precision("full")
-def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norms of the differences of all pairs of rows, the first of a pair before the second.
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> x = lg.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]], requires_grad=True)
-    >>> y = lg.nn.functional.pdist(x)
-    >>> y[0].backward()
-    >>> [round(d, 4) for d in y.tolist()], [round(g, 4) for g in x.grad[1].tolist()]
-    ([5.0, 1.0, 4.2426], [0.6, 0.8])
-    """
-    if input.ndim != 2 or not input.is_floating_point() or p < 0:
-        raise RuntimeError(
-            f"pdist: given an input of shape {tuple(input.shape)} and dtype {input.dtype} and p={p}, expected a matrix "
-            f"of floating point numbers and a p that is not negative"
-        )
-    pairs = list(combinations(range(input.shape[0]), 2))
-    first, second = (
-        lg.take(input, lg.tensor([pair[k] for pair in pairs], dtype=lg.int64, device=input.device), axis=0)
-        for k in (0, 1)
-    )
-    return lg.linalg.vector_norm(first - second, axis=-1, ord=p)

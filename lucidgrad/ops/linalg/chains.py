@@ -1,10 +1,11 @@
-"""Products of several matrices, and sums with products: PyTorch's names."""
+"""Products of several matrices or elements, and sums with products: PyTorch's names."""
 
 import itertools
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.elementwise.copies import apart
 from lucidgrad.ops.precision import in_precision
 from lucidgrad.ops.shape import layout
@@ -12,7 +13,7 @@ from lucidgrad.ops.shape import layout
 from .einsum import pair_einsum
 from .products import blend, matmul, mv, need_ranks, outer
 
-__all__ = ["addbmm", "addmv", "addr", "chain_matmul", "ger", "multi_dot"]
+__all__ = ["addbmm", "addmv", "addr", "chain_matmul", "ger", "multi_dot", "vander"]
 
 
 @in_precision("low")
@@ -162,3 +163,24 @@ def chain_matmul(*matrices: Any) -> Any:
     need_ranks("chain_matmul", **{f"matrix {k}": (x, 2) for k, x in enumerate(matrices)})
     _need_chain("chain_matmul", matrices)
     return _chained(matrices)
+
+
+def vander(x: Any, N: int | None = None) -> Any:
+    """Matrices whose rows are the powers 0, 1, 2 ... of an element, N of them: as many as elements by default.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([2.0, 3.0], requires_grad=True)
+    >>> y = lg.linalg.vander(x, N=3)
+    >>> y[:, 2].sum().backward()
+    >>> y.tolist(), x.grad.tolist()
+    ([[1.0, 2.0, 4.0], [1.0, 3.0, 9.0]], [4.0, 6.0])
+    """
+    N = (x.shape[-1] if x.ndim else 1) if N is None else N
+    if not x.ndim or N < 2:
+        raise RuntimeError(
+            f"vander: given an array of shape {tuple(x.shape)} and N={N}, expected vectors and N above 1"
+        )
+    factors = layout.broadcast_to(layout.expand_dims(x, axis=-1), (*x.shape, N - 1))
+    return ops.cumulative_prod(factors, axis=-1, include_initial=True)
