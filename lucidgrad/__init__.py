@@ -364,7 +364,7 @@ _FUNCTIONS = {
     ".ops.special.gamma": "digamma lgamma mvlgamma polygamma",
     ".ops.special.incomplete": "igamma igammac",
     ".ops.summaries": """
-        aminmax cumulative_trapezoid dist gradient histogramdd msort pdist unique_consecutive
+        aminmax dist gradient histogramdd msort pdist unique_consecutive
     """,
     ".signal.spectra": "bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft",
 }
@@ -382,7 +382,7 @@ _ALIASES = {
     "arctan2": "atan2", "arctanh": "atanh", "bitwise_not": "bitwise_invert", "broadcast_tensors": "broadcast_arrays",
     "concatenate": "concat", "conj_physical": "conj", "fix": "trunc",
     "mul": "multiply", "neg": "negative", "permute": "permute_dims", "row_stack": "vstack",
-    "sub": "subtract", "swapdims": "swapaxes", "trapz": "trapezoid", "true_divide": "divide",
+    "sub": "subtract", "swapdims": "swapaxes", "true_divide": "divide",
     "unsqueeze": "expand_dims",
 }  # fmt: skip
 

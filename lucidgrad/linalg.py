@@ -485,11 +485,10 @@ def matrix_norm(
     _need_matrix("matrix_norm", len(x.shape))
     x = x if dtype is None else _astype(x, dtype=dtype)
     axis, keepdims = axis if dim is None else dim, keepdims or keepdim
+    axes = axis if axis == (-2, -1) else _two_axes(axis, x.ndim)
     if ord is None or ord == "fro":
-        if type(axis) is not tuple or len(axis) != 2:
-            axis = _two_axes(axis, x.ndim)
-        return _reduction.vector_norm(x, axis=axis, keepdims=keepdims)
-    axes = _two_axes(axis, x.ndim)
+        return _reduction.vector_norm(x, axis=axes, keepdims=keepdims)
+    axes = tuple(a % x.ndim for a in axes)
     x = x if axes == (x.ndim - 2, x.ndim - 1) else _shape.moveaxis(x, source=axes, destination=(-2, -1))
     if ord == "nuc" or ord in (2, -2):
         parts, at = _shape.expand_dims(svdvals(x), axis=-1), -2

@@ -18,7 +18,7 @@ from .shape.layout import reshape
 from .sorting import sort
 
 __all__ = [
-    "aminmax", "cumulative_trapezoid", "dist", "gradient", "histogramdd", "msort", "pdist",
+    "aminmax", "dist", "gradient", "histogramdd", "msort", "pdist",
     "unique_consecutive",
 ]  # fmt: skip
 
@@ -216,29 +216,6 @@ def pdist(input: Any, p: float = 2.0) -> Any:
 
 
 # -- along curves --------------------------------------------------------------------------------
-@torch_spelled
-@rounded_once
-def cumulative_trapezoid(y: Any, /, x: Any = None, *, dx: float = 1.0, axis: int = -1) -> Any:
-    """Running integrals along an axis by the trapezoidal rule, with places x or equal steps dx (PyTorch's meaning).
-
-    Examples
-    --------
-    >>> import lucidgrad as lg
-    >>> y = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    >>> z = lg.cumulative_trapezoid(y)
-    >>> z.sum().backward()
-    >>> z.tolist(), y.grad.tolist()
-    ([1.5, 4.0], [1.0, 1.5, 0.5])
-    """
-    y, axis = inexact(y), axis_of("cumulative_trapezoid", axis, y.ndim)
-    step: Any = dx
-    if x is not None:
-        x = reshape(x, (*x.shape, *(1,) * (y.ndim - axis - 1))) if x.ndim == 1 else x
-        at = x.ndim - y.ndim + axis
-        step = part(ops, x, at, 1) - part(ops, x, at, None, -1)
-    return ops.cumulative_sum((part(ops, y, axis, 1) + part(ops, y, axis, None, -1)) * step / 2, axis=axis)
-
-
 @rounded_once
 def _slope(y: Any, places: Any, axis: int, edge_order: int) -> Any:
     """Slopes along an axis from differences of the second order inside, and of the edge's order at both ends."""

@@ -43,7 +43,8 @@ def test_a_generator_decides():
     "call",
     [
         lambda: lg.poisson(lg.tensor([-1.0])), lambda: lg.poisson(lg.tensor([1])), lambda: lg.poisson(3.0),
-        lambda: lg.binomial(lg.tensor([-1.0]), lg.tensor([0.5])), lambda: lg.binomial(lg.tensor([1.0]), lg.tensor([2.0])),
+        lambda: lg.binomial(lg.tensor([-1.0]), lg.tensor([0.5])),
+        lambda: lg.binomial(lg.tensor([1.0]), lg.tensor([2.0])),
     ],
 )  # fmt: skip
 def test_wrong_parameters_are_refused(call):

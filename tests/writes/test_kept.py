@@ -29,6 +29,8 @@ REASONS = {
     ("cond", "m"): "as svdvals",
     ("svdvals", "m"): "PyTorch keeps the vectors, too",
     ("eigvalsh", "spd"): "as svdvals",
+    ("svd", "m"): "without vectors, as svdvals",
+    ("vander", OUT): "running products are kept once, as the result",
     ("cross_entropy", "x"): "PyTorch keeps all logarithms of probabilities",
     ("CrossEntropyLoss", "x"): "as cross_entropy",
     ("margin_ranking_loss", "sign"): "PyTorch multiplies with a negated copy",

@@ -16,9 +16,10 @@ LINEAR = """pad avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_av
 max_unpool1d max_unpool2d max_unpool3d interpolate nll_loss Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
 ConvTranspose3d PReLU""".split()
 
-#: Random numbers, places that are named twice, or another meaning than PyTorch's function of that name.
+#: Random numbers, places that are named twice, vectors of any sign, arguments of which PyTorch forgets that a part is
+#: not read, or another meaning than PyTorch's function of that name.
 UNLIKE = """rrelu rrelu_ gumbel_softmax dropout normal scatter std var median nanmedian lstsq index_copy
-scatter_reduce""".split()
+scatter_reduce lobpcg cholesky_solve cholesky_inverse""".split()
 
 
 def _leaves(library, expression):

@@ -1,13 +1,13 @@
-"""Products of several matrices or elements, and sums with products: PyTorch's names."""
+"""Products of several factors, and sums with products: PyTorch's names."""
 
 import itertools
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.elementwise.copies import apart
 from lucidgrad.ops.precision import in_precision
+from lucidgrad.ops.scan import cumulative_prod
 from lucidgrad.ops.shape import layout
 
 from .einsum import pair_einsum
@@ -183,4 +183,4 @@ def vander(x: Any, N: int | None = None) -> Any:
             f"vander: given an array of shape {tuple(x.shape)} and N={N}, expected vectors and N above 1"
         )
     factors = layout.broadcast_to(layout.expand_dims(x, axis=-1), (*x.shape, N - 1))
-    return ops.cumulative_prod(factors, axis=-1, include_initial=True)
+    return cumulative_prod(factors, axis=-1, include_initial=True)
