@@ -80,6 +80,7 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "is_conj is_neg resolve_conj resolve_neg": "nothing ever waits to be conjugated or negated",
         "is_shared": "tensors on the CPU are never shared between processes",
         "dtype": "one of NumPy's dtype objects",
+        "type": "kinds of tensors are named `lucidgrad.FloatTensor`, ...; PyTorch's names are understood",
     },
 }
 
