@@ -52,6 +52,7 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "transpose": "NumPy's: all axes in an order; `x.transpose(dim0, dim1)` swaps two",
         "take": "the standard's: along an axis; `x.take(index)` takes from the flattened tensor",
         "nonzero": "the standard's: an array for each axis; `x.nonzero()` gives rows",
+        "lobpcg": "the whole decomposition: exact, with all derivatives, whatever the arguments of an iteration say",
         "meshgrid": "the standard's: `indexing='xy'` where nothing is said",
         "select": "NumPy's: choices by conditions; `x.select(dim, index)` is a slice",
         "equal": "the standard's: element by element; `x.equal(y)` compares wholes",

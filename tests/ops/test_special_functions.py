@@ -407,3 +407,11 @@ def test_kernels_work_block_by_block(name, dtype):
     whole = kernel(*xs)
     assert whole.dtype == dtype
     np.testing.assert_array_equal(whole[:, ::1000], kernel(*(x[:, ::1000] for x in xs)))
+
+
+def test_twins_with_orders_write():
+    x = lg.tensor([2.5, 3.5])
+    y = x.clone().mvlgamma_(2)
+    assert y.tolist() == x.mvlgamma(2).tolist()
+    z = x.clone().polygamma_(1)
+    assert z.tolist() == x.polygamma(1).tolist()
