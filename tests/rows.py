@@ -68,7 +68,6 @@ ROWS: dict[str, list[Sample]] = {
     # -- parts
     "real": [call((2, 3)), call(()), call((0, 3))],
     "imag": [call((2, 3)), call(()), call((0, 3))],
-    "join_parts": [call((2, 3), (2, 3)), call((), ()), call((0, 3), (0, 3))],
     "conj": [call((2, 3)), call(()), call((0, 3))],
     # -- dtypes and copies
     "astype": [
@@ -339,3 +338,4 @@ ROWS["pick_put"] += [
     call((0, 2), integers(1, 1), key=(slice(None), At()), shape=(0, 3)),
 ]
 ROWS["overwrite"] += [call((4,), (3,), integers(3, 0, 3), steps=_part((At(),), 4, name="pick"))]
+ROWS["join_parts"] = [call((2, 3), (2, 3)), call((), ()), call((0, 3), (0, 3))]

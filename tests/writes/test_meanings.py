@@ -11,7 +11,8 @@ from tools.names import MAKING
 from tools.reasons import DIFFERENT
 
 #: Other than by meaning: random numbers, addresses, and texts that name the library.
-OTHERWISE = "rand normal bernoulli binomial poisson multinomial dropout rrelu uniform bfloat16 data_ptr empty promote_types lstsq".split()
+OTHERWISE = """rand normal bernoulli binomial poisson multinomial dropout rrelu uniform bfloat16 data_ptr empty
+promote_types lstsq""".split()
 
 
 def _different(*places):

@@ -15,13 +15,13 @@ sigmoid sin sinh sqrt square tan tanh trunc acosh arccos arccosh arcsin arcsinh 
 deg2rad digamma erf erfc erfinv exp2 fix frac i0 lgamma log10 log2 logical_not logit nan_to_num rad2deg sgn sign
 sinc""".split()
 BINARY = """add sub subtract mul multiply div divide true_divide pow remainder fmod floor_divide arctan2 atan2 clamp_max
-clamp_min copysign eq float_power ge greater greater_equal gt heaviside hypot igamma igammac ldexp le less less_equal logical_and
-logical_or logical_xor lt ne nextafter not_equal xlogy""".split()
+clamp_min copysign eq float_power ge greater greater_equal gt heaviside hypot igamma igammac ldexp le less less_equal
+logical_and logical_or logical_xor lt ne nextafter not_equal xlogy""".split()
 #: Writes with arguments of other kinds, of integers, of random numbers and of axes: tests/ops has them.
 ELSEWHERE = """addbmm_ addmm_ addmv_ addr_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_
-bitwise_right_shift_ bitwise_xor_ clip_ cumprod_ cumsum_ fill_diagonal_ gcd_ index_reduce_ lcm_ lerp_ mvlgamma_ polygamma_ put_
-renorm_ tril_ triu_ bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_ squeeze_ swapaxes_
-swapdims_ t_ transpose_ unsqueeze_""".split()
+bitwise_right_shift_ bitwise_xor_ clip_ cumprod_ cumsum_ fill_diagonal_ gcd_ index_reduce_ lcm_ lerp_ mvlgamma_
+polygamma_ put_ renorm_ tril_ triu_ bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_
+squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_""".split()
 OPERATORS = {
     "+=": (operator.iadd, operator.add),
     "-=": (operator.isub, operator.sub),
