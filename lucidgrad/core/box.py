@@ -14,13 +14,20 @@ class Alias:
     one, an in-place operation rewrote it, and the view's history is replayed (`dispatch.history`).
     """
 
-    __slots__ = ("barrier", "base", "seen", "steps")
+    __slots__ = ("_base", "barrier", "seen", "steps")
 
     def __init__(self, base: Any, steps: tuple[Any, ...], seen: Any, barrier: str | None) -> None:
-        self.base = base
+        self._base = base
         self.steps = steps
         self.seen = seen
         self.barrier = barrier  # why in-place writes through this view are refused, or None
+
+    @property
+    def base(self) -> Any:
+        """What it is a view of: itself no view, unless its axes were changed in place; then what it was before is."""
+        while self._base is not None and self._base._alias not in (None, INFERENCE):
+            self._base = self._base._alias.base
+        return self._base
 
 
 #: The alias slot of every tensor that was made in inference mode.

@@ -177,20 +177,15 @@ class Primitive:
         single: bool | None,
         inline: bool = False,
     ) -> None:
-        code, defaults = (
-            program.__code__,
-            program.__defaults__ or (),
-        )  # inspect.signature costs an import its time
+        code, defaults = program.__code__, program.__defaults__ or ()  # inspect.signature costs an import its time
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
         given.update(program.__kwdefaults__ or {})
         arrays, metadata = names[: code.co_posonlyargcount], names[code.co_posonlyargcount :]
         self.variadic = bool(code.co_flags & inspect.CO_VARARGS)
         if self.variadic:  # def op(xp, *xs, axis): no slash, so xp counts among the metadata
-            arrays, metadata = (
-                ("xp", code.co_varnames[len(names)]),
-                metadata[1:] if names[:1] == ("xp",) else metadata,
-            )
+            arrays = "xp", code.co_varnames[len(names)]
+            metadata = metadata[1:] if names[:1] == ("xp",) else metadata
         if arrays[:1] != ("xp",) or len(arrays) < 2 or code.co_flags & inspect.CO_VARKEYWORDS:
             raise TypeError(
                 f"primitive {program.__name__}: the program's first parameter is xp, arrays follow as positional-only, "
@@ -267,14 +262,9 @@ class Primitive:
     def signature(self) -> inspect.Signature:
         """The public signature: the program's without xp."""
         parameter, notes = inspect.Parameter, self.program.__annotations__
-        array_kind = parameter.VAR_POSITIONAL if self.variadic else parameter.POSITIONAL_ONLY
+        kind = parameter.VAR_POSITIONAL if self.variadic else parameter.POSITIONAL_ONLY
         found = [
-            parameter(
-                x,
-                array_kind,
-                default=None if x in self.optional else REQUIRED,
-                annotation=notes.get(x, REQUIRED),
-            )
+            parameter(x, kind, default=None if x in self.optional else REQUIRED, annotation=notes.get(x, REQUIRED))
             for x in self.arrays
         ]
         for k, default in self.keywords.items():

@@ -1,12 +1,13 @@
 """Methods of `Tensor` that no function has: new tensors like this one, its memory, and its axes changed in place."""
 
+from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import device as devices, dtype as dtypes
-from lucidgrad.core.box import INFERENCE
 from lucidgrad.core.device import Device
-from lucidgrad.core.dispatch import node_of
+from lucidgrad.core.dispatch import box, node_of
 from lucidgrad.core.engine import tape_namespace as ops
+from lucidgrad.core.modes import recorded
 from lucidgrad.levels.layer import Layer
 from lucidgrad.ops.axes import axis_of, product, sizes_of
 from lucidgrad.ops.elementwise.copies import clone
@@ -258,30 +259,30 @@ def fill_diagonal_(x: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 
 # -- axes changed in place -----------------------------------------------------------------------
-def _become(x: Any, name: str, view: Any) -> Any:
-    """Make a tensor what a view of it is. Views that were taken before would be lost to its history: it has none."""
-    if view is x:
-        return x
-    if x._alias is INFERENCE or (x._alias is None and node_of(x) is None):
-        x.array = view.array
-    elif x._alias is None:
-        raise RuntimeError(
-            f"{name}: the tensor has a history, in which its views know their places by its shape; "
-            f"use x = x.{name.removesuffix('_')}(...)"
-        )
+def _become(x: Any, name: str, take: Callable[[Any], Any]) -> Any:
+    """Make a tensor what a view of it is. It is one from now on, of what it was, as are the views taken before."""
+    was = x
+    if x._alias is None:
+        if node_of(x) is not None:
+            raise RuntimeError(f"{name}: the tensor has a history; use x = x.{name.removesuffix('_')}(...)")
+        was = box(x.array)
+        with recorded(True):
+            view = take(was)
     else:
+        view = take(x)
+    if view is not was:
         x.array, x._node, x._alias = view.array, view._node, view._alias
     return x
 
 
 def t_(x: Any) -> Any:
     """The transpose of a matrix, in place; for tensors without a history, and for views."""
-    return _become(x, "t_", ops.public.t(x))
+    return _become(x, "t_", ops.public.t)
 
 
 def transpose_(x: Any, dim0: int, dim1: int) -> Any:
     """Two axes swapped, in place; for tensors without a history, and for views."""
-    return _become(x, "transpose_", layout.swapaxes(x, dim0, dim1))
+    return _become(x, "transpose_", lambda x: layout.swapaxes(x, dim0, dim1))
 
 
 swapaxes_ = swapdims_ = transpose_
@@ -289,12 +290,12 @@ swapaxes_ = swapdims_ = transpose_
 
 def squeeze_(x: Any, dim: Any = None) -> Any:
     """Without the axes of length one, in place; for tensors without a history, and for views."""
-    return _become(x, "squeeze_", x.squeeze(dim))
+    return _become(x, "squeeze_", lambda x: x.squeeze(dim))
 
 
 def unsqueeze_(x: Any, dim: int) -> Any:
     """With a new axis of length one, in place; for tensors without a history, and for views."""
-    return _become(x, "unsqueeze_", layout.expand_dims(x, axis=dim))
+    return _become(x, "unsqueeze_", lambda x: layout.expand_dims(x, axis=dim))
 
 
 guard(__name__, [name for name, found in vars().items() if getattr(found, "__module__", None) == __name__])

@@ -496,3 +496,30 @@ def test_setitem_of_its_own_entries():
     close(y, [8.0, 12.0, 6.0, 8.0])
     backward_of(y, 1.0, 2.0, 3.0, 4.0)
     close(x.grad, [2.0, 4.0, 8.0, 12.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "twin"),
+    [
+        (lambda x: x.t_(), lambda x: x.mT),
+        (lambda x: x.transpose_(0, 1).transpose_(0, 1).t_(), lambda x: x.mT),
+        (lambda x: x.unsqueeze_(0), lambda x: x[None]),
+        (lambda x: x.unsqueeze_(0).squeeze_(0), lambda x: x),
+        (lambda x: x.squeeze_(), lambda x: x),
+    ],
+)
+def test_views_stay_where_they_are_when_axes_change_in_place(change, twin):
+    w = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    x = lg.zeros((3, 3))
+    row = x[0]  # taken before
+    change(x)
+    last = x[..., 1]  # and after
+    row.copy_(w * 1)
+    weights = lg.arange(9.0).reshape(x.shape)
+    loss = (x * weights).sum() + (last * last).sum() + (row * row).sum()
+    loss.backward()
+    v = lg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = twin(lg.stack([v, lg.zeros(3), lg.zeros(3)]))
+    assert x.tolist() == y.tolist()
+    ((y * weights).sum() + (y[..., 1] ** 2).sum() + (v * v).sum()).backward()
+    assert w.grad.tolist() == v.grad.tolist()
