@@ -262,9 +262,9 @@ class Primitive:
     def signature(self) -> inspect.Signature:
         """The public signature: the program's without xp."""
         parameter, notes = inspect.Parameter, self.program.__annotations__
-        kind = parameter.VAR_POSITIONAL if self.variadic else parameter.POSITIONAL_ONLY
+        own = parameter.VAR_POSITIONAL if self.variadic else parameter.POSITIONAL_ONLY
         found = [
-            parameter(x, kind, default=None if x in self.optional else REQUIRED, annotation=notes.get(x, REQUIRED))
+            parameter(x, own, default=None if x in self.optional else REQUIRED, annotation=notes.get(x, REQUIRED))
             for x in self.arrays
         ]
         for k, default in self.keywords.items():
