@@ -1,13 +1,14 @@
-"""Ready-made parametrisations: weights with a norm of their own, or of spectral norm one."""
+"""Ready-made parametrisations: weights with a norm of their own, of spectral norm one, or orthogonal."""
 
 from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.nn.functional.linear import normalize
 from lucidgrad.nn.module import Module
+from lucidgrad.nn.utils.orthogonality import orthogonal
 from lucidgrad.nn.utils.parametrize import register_parametrization
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def norm_but(v: lg.Tensor, dim: int) -> lg.Tensor:
