@@ -11,7 +11,7 @@ from lucidgrad.ops.shape.joining import repeat
 from lucidgrad.ops.shape.layout import broadcast_to, reshape
 
 from .scattering import copy_beside, index_put, scatter_reduce
-from .selection import index, vector
+from .selection import index as part_of, vector
 from .taking import take
 
 __all__ = [
@@ -30,7 +30,7 @@ def _embedded(name: str, x: Any, src: Any, part: Any) -> Any:
     return y
 
 
-def select_scatter(x: Any, src: Any, dim: int, index_: int) -> Any:
+def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
     """A copy of x with src as one slice along an axis (PyTorch's meaning).
 
     Examples
@@ -43,7 +43,7 @@ def select_scatter(x: Any, src: Any, dim: int, index_: int) -> Any:
     ([[0.0, 1.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]], [1.0, 1.0])
     """
     lead = (slice(None),) * axis_of("select_scatter", dim, x.ndim)
-    return _embedded("select_scatter", x, src, lambda y: index(y, key=(*lead, index_)))
+    return _embedded("select_scatter", x, src, lambda y: part_of(y, key=(*lead, index)))
 
 
 def slice_scatter(
@@ -63,7 +63,7 @@ def slice_scatter(
     lead = (slice(None),) * axis_of("slice_scatter", dim, x.ndim)
     if step < 1:
         raise RuntimeError(f"slice_scatter: given step={step}, expected at least 1")
-    return _embedded("slice_scatter", x, src, lambda y: index(y, key=(*lead, slice(start, end, step))))
+    return _embedded("slice_scatter", x, src, lambda y: part_of(y, key=(*lead, slice(start, end, step))))
 
 
 def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
