@@ -6,7 +6,7 @@ from typing import Any
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.axes import axes_of, axis_of, product, sizes_of
 from lucidgrad.ops.elementwise.copies import apart
-from lucidgrad.ops.indexing.selection import index
+from lucidgrad.ops.indexing.selection import index as part_of
 from lucidgrad.ops.indexing.taking import take, take_along_axis
 from lucidgrad.ops.sorting import nonzero
 
@@ -176,10 +176,10 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Any:
     first = first + size if first < 0 else first
     if not 0 <= first <= size or length < 0 or first + length > size:
         raise RuntimeError(f"narrow: given start={start} and length={length} for an axis of size {size}")
-    return index(x, key=(*(slice(None),) * dim, slice(first, first + length)))
+    return part_of(x, key=(*(slice(None),) * dim, slice(first, first + length)))
 
 
-def select_slice(x: Any, dim: int, index_: int) -> Any:
+def select_slice(x: Any, dim: int, index: int) -> Any:
     """One slice along an axis: PyTorch's method ``select``.
 
     Examples
@@ -191,7 +191,7 @@ def select_slice(x: Any, dim: int, index_: int) -> Any:
     >>> x.grad.tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
-    return index(x, key=(*(slice(None),) * axis_of("select", dim, x.ndim), index_))
+    return part_of(x, key=(*(slice(None),) * axis_of("select", dim, x.ndim), index))
 
 
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
