@@ -274,6 +274,10 @@ def matrix(function):
     return lambda n, x: (function, [x(square(n), square(n))])
 
 
+def first_of(function):
+    return lambda *args: function(*args)[0]
+
+
 CALLS = {
     # -- sums
     **{name: along(getattr(lg, name)) for name in ("sum", "mean", "var", "std", "logsumexp", "prod", "amax", "amin")},
@@ -342,6 +346,7 @@ CALLS = {
     "bilinear": lambda n, x: (F.bilinear, [x(2, square(n)), x(2, square(n)), x(2, square(n), square(n)), x(2)]),
     **{f"conv{k}d": convolved(getattr(F, f"conv{k}d"), k) for k in (1, 2, 3)},
     **{f"conv_transpose{k}d": convolved(getattr(F, f"conv_transpose{k}d"), k) for k in (1, 2, 3)},
+    "conv_tbc": lambda n, x: (F.conv_tbc, [x(max(n // 8, 5), 2, 3), x(3, 3, 2), x(2)]),
     "fold": lambda n, x: (lambda a: F.fold(a, 12, 3, padding=1), [x(1, 9, 144)]),
     "unfold": pooled(F.unfold, 2, 3),
     # -- windows
@@ -350,6 +355,11 @@ CALLS = {
     **{f"lp_pool{k}d": pooled(getattr(F, f"lp_pool{k}d"), k, 2, 3) for k in (1, 2, 3)},
     **{f"adaptive_avg_pool{k}d": pooled(getattr(F, f"adaptive_avg_pool{k}d"), k, 2) for k in (1, 2, 3)},
     **{f"adaptive_max_pool{k}d": pooled(getattr(F, f"adaptive_max_pool{k}d"), k, 2) for k in (1, 2, 3)},
+    **{
+        f"{name}_with_indices": pooled(first_of(getattr(F, f"{name}_with_indices")), k, *args)
+        for k in (1, 2, 3)
+        for name, args in ((f"max_pool{k}d", (3, 1)), (f"adaptive_max_pool{k}d", (2,)))
+    },
     "avg_pool2d, one window": lambda n, x: (lambda a: F.avg_pool2d(a, a.shape[-1]), [x(*planes(n))]),
     **{
         f"interpolate {mode}": pooled(F.interpolate, 2, scale_factor=2, mode=mode)
@@ -357,6 +367,16 @@ CALLS = {
     },
     "interpolate down": pooled(F.interpolate, 2, size=(2, 2), mode="bilinear"),
     "upsample": pooled(F.upsample, 2, scale_factor=2),
+    "upsample_nearest": pooled(F.upsample_nearest, 2, scale_factor=2),
+    "upsample_bilinear": pooled(F.upsample_bilinear, 2, scale_factor=2),
+    "grid_sample": lambda n, x: (
+        lambda a, g: F.grid_sample(a, g, align_corners=True),
+        [x(*planes(n)), np.linspace(-0.9, 0.9, 2 * max(n // 4, 3)).reshape(1, 1, -1, 2)],
+    ),
+    "affine_grid": lambda n, x: (
+        lambda t: F.affine_grid(t, (1, 1, 2, max(n // 4, 3)), align_corners=True),
+        [x(1, 2, 3)],
+    ),
     "pad": pooled(F.pad, 2, (2, 2, 2, 2), mode="reflect"),
     # -- norms
     "layer_norm": lambda n, x: (lambda a, w, b: F.layer_norm(a, (n,), w, b), [x(3, n), x(n), x(n)]),
@@ -374,6 +394,7 @@ CALLS = {
     # -- distances and losses
     "cosine_similarity": lambda n, x: (F.cosine_similarity, [x(2, n), x(2, n)]),
     "pairwise_distance": lambda n, x: (F.pairwise_distance, [x(2, n), x(2, n)]),
+    "pdist": lambda n, x: (F.pdist, [x(3, n)]),
     "cdist": lambda n, x: (lg.cdist, [x(2, n), x(3, n)]),
     **{name: pair(getattr(F, name)) for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")},
     "mse_loss, sum": pair(lambda a, b: F.mse_loss(a, b, reduction="sum")),
@@ -381,6 +402,10 @@ CALLS = {
     "cross_entropy": classes(F.cross_entropy),
     "cross_entropy, smoothed": classes(lambda a, i: F.cross_entropy(a, i, label_smoothing=0.1)),
     "cross_entropy, shares": lambda n, x: (F.cross_entropy, [x(max(n // 4, 3), 4), np.full((max(n // 4, 3), 4), 0.25)]),
+    "linear_cross_entropy": lambda n, x: (
+        lambda a, w: F.linear_cross_entropy(a, w, lg.asarray([0, 2, 1], device=a.device)),
+        [x(3, n), x(4, n) / 300],
+    ),
     "nll_loss": classes(F.nll_loss),
     "multi_margin_loss": classes(F.multi_margin_loss),
     "multilabel_margin_loss": lambda n, x: (F.multilabel_margin_loss, [x(3, 4), np.asarray([[1, -1, 0, 2]] * 3)]),
@@ -413,13 +438,17 @@ CALLS = {
 
 #: Public functions that rearrange, choose, make or act on each element by itself, and so round once, if at all.
 ELSEWHERE = """
-    alpha_dropout celu celu_ channel_shuffle dropout dropout1d dropout2d dropout3d elu elu_ feature_alpha_dropout gelu
-    glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu leaky_relu_ logsigmoid
-    max_unpool1d max_unpool2d max_unpool3d mish one_hot pixel_shuffle pixel_unshuffle prelu relu relu6 relu_ rrelu
-    rrelu_ selu selu_ sigmoid silu softplus softshrink softsign tanh tanhshrink threshold threshold_
+    alpha_dropout celu celu_ channel_shuffle dropout dropout1d dropout2d dropout3d elu elu_
+    feature_alpha_dropout gelu glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu
+    leaky_relu_ logsigmoid max_unpool1d max_unpool2d max_unpool3d mish native_channel_shuffle one_hot
+    pixel_shuffle pixel_unshuffle prelu relu relu6 relu_ rrelu rrelu_ selu selu_ sigmoid silu softplus
+    softshrink softsign tanh tanhshrink threshold threshold_
 """.split()
 #: Made of functions that are here.
-MADE_OF_OTHERS = "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell multi_head_attention_forward".split()
+MADE_OF_OTHERS = """
+    fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices
+    grouped_mm gru_cell lstm_cell multi_head_attention_forward rnn_relu_cell rnn_tanh_cell
+""".split()
 
 
 def test_every_function_of_layers_is_here():

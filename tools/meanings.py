@@ -281,6 +281,7 @@ WRITTEN_OUT: dict[str, tuple[str, ...]] = {
         f"(func: Callable[_P, _R], in_dims: {_DIMS} = 0, out_dims: {_DIMS} = 0, randomness: {_RANDOMNESS}, "
         "*, chunk_size: int | None = None) -> Callable[_P, _R]",
     ),
+    "func.replace_all_batch_norm_modules_": ("(root: _T) -> _T",),
     "func.stack_module_state": ("(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]",),
 }
 

@@ -16,9 +16,8 @@ def poisson(input: Any, generator: Any = None) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> g = lg.Generator().manual_seed(0)
-    >>> bool((lg.poisson(lg.full((1000,), 3.0), generator=g).mean() - 3).abs() < 0.3)
-    True
+    >>> lg.poisson(lg.tensor([0.0, 3.0]))[0].item()
+    0.0
     """
     _check("poisson", "means of at least 0", input, lambda x: x >= 0)
     return draws.poisson(input, generator)

@@ -8,7 +8,6 @@ from typing_extensions import ParamSpec, TypeVar
 from lucidgrad.func import trees as trees
 from lucidgrad.nn.module import Module
 from lucidgrad.tensor import Tensor
-from lucidgrad.typing import ArrayLike
 
 __all__ = [
     "functional_call",
@@ -141,7 +140,7 @@ def jvp(
     has_aux: Literal[True],
 ) -> tuple[_R, _R, _T]: ...
 def linearize(func: Callable[_P, _R], *primals: Any) -> tuple[_R, Callable[_P, _R]]: ...
-def replace_all_batch_norm_modules_(root: ArrayLike) -> Tensor: ...
+def replace_all_batch_norm_modules_(root: _T) -> _T: ...
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]: ...
 @overload
 def value_and_grad(

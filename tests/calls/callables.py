@@ -254,6 +254,7 @@ WRITTEN: dict[str, list[str]] = {
     "autograd.gradcheck": ["square,W.double()"],
     "autograd.gradgradcheck": ["square,W.double()"],
     "func.functional_call": ["nn.Linear(2,3),{},X(2)"],
+    "func.replace_all_batch_norm_modules_": ["nn.BatchNorm1d(2)"],
     "func.stack_module_state": ["[nn.Linear(2,3),nn.Linear(2,3)]"],
     "func.jvp": ["square,(X(3),),(X(3),)"],
     "optim.lr_scheduler.SequentialLR": [

@@ -3,7 +3,7 @@
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.amp import in_precision
+from lucidgrad.amp import in_precision, rounded_once
 from lucidgrad.ops.losses import cross_entropy_rows
 from lucidgrad.tensor import Tensor
 
@@ -207,6 +207,7 @@ def _with_probabilities(x: Any, t: Any, weight: Any, ignore_index: int, reductio
     return reduced(name, loss, reduction)
 
 
+@rounded_once
 def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,
