@@ -8,8 +8,8 @@ walk goes there and lets streams wait for each other; where none has, nobody ask
 """
 
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, ClassVar
 
 from .errors import DeviceError
@@ -137,12 +137,15 @@ def register(backend: Any) -> None:
 
 def quiet() -> AbstractContextManager[Any]:
     """Silence the libraries' floating-point warnings: rules may divide by zero where nobody looks."""
-    if len(_quiets) == 1:
-        return _quiets[0]()
-    contexts = ExitStack()
-    for context in _quiets:
-        contexts.enter_context(context())
-    return contexts
+    return _quiets[0]() if len(_quiets) == 1 else _all_quiet()
+
+
+@contextmanager
+def _all_quiet() -> Iterator[None]:
+    with ExitStack() as contexts:  # entered here, so that one that can't be leaves the others
+        for context in _quiets:
+            contexts.enter_context(context())
+        yield
 
 
 def register_loader(name: str, load: Callable[[], Any], package: str | None = None) -> None:

@@ -6,6 +6,8 @@ import random
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import lucidgrad as lg
 from lucidgrad.autograd.accumulation import _turn
 
@@ -25,6 +27,7 @@ class _Moments:
         self.number, self.count = number, 0
 
     def __enter__(self):
+        self._errors = np.geterr()
         sys.settrace(self._trace)
         return self
 
@@ -33,6 +36,7 @@ class _Moments:
         # Python looks for no signal between taking a lock and the block that gives it back, but faults come there, too.
         while _turn.lock._is_owned():
             _turn.lock.release()
+        np.seterr(**self._errors)  # the same
 
     def _tick(self):
         self.count += 1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
+from lucidgrad.core import device
 
 grad, backward = lg.autograd.grad, lg.autograd.backward
 
@@ -253,3 +254,14 @@ def test_hooks_with_wrong_results_leave_every_grad_untouched():
         s.untouched()
         handle.remove()
         s.usable()
+
+
+def test_a_library_that_can_not_be_silenced_leaves_the_others_as_they_were(monkeypatch):
+    def failing():
+        raise OSError("no")
+
+    monkeypatch.setattr(device, "_quiets", [*device._quiets, failing])
+    before, x = np.geterr(), lg.ones(2, requires_grad=True)
+    with pytest.raises(OSError, match="no"):
+        x.sum().backward()
+    assert np.geterr() == before
