@@ -193,8 +193,14 @@ def _placed(host: Any, target: Any, saved_on: str) -> Any:
     if isinstance(target, Mapping):
         target = target.get(saved_on, saved_on)
     elif callable(target):
-        target = target(box(host), saved_on)
-        target = target.device if isinstance(target, Tensor) else target
+        try:
+            found = target(box(host), saved_on)
+        except Exception as error:  # which is not the file's fault
+            given = getattr(target, "__name__", type(target).__name__)
+            raise DeviceError(
+                f"load: map_location is {given}, which failed; expected a function of a tensor and of where it was"
+            ) from error
+        target = found.device if isinstance(found, Tensor) else found
     where = str(devices.located(saved_on if target is None else target))
     try:
         return devices.backend_named(where).from_numpy(host, where)

@@ -46,8 +46,8 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
         raise ValueError(
             f"svd_lowrank: given q={q} and matrices of shape {tuple(A.shape)}, expected 0 to the shorter side"
         )
-    if niter < 0:
-        raise ValueError(f"svd_lowrank: given niter={niter}, expected at least 0")
+    if not 0 <= niter <= 10_000:
+        raise ValueError(f"svd_lowrank: given niter={niter}, expected at least 0 and at most 10,000")
     A = A if M is None else A - M
     if rows < columns:
         U, S, V = svd_lowrank(adjoint(ops, A), q, niter)
