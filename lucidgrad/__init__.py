@@ -6,7 +6,7 @@ The names of the Array API standard have its meaning; other names have NumPy's, 
 import importlib as _importlib
 import sys as _sys
 from math import e, inf, nan, pi
-from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
+from typing import Any as _Any
 
 from .autograd.modes import (
     enable_grad,
@@ -385,47 +385,6 @@ _ALIASES = {
     "sub": "subtract", "swapdims": "swapaxes", "true_divide": "divide",
     "unsqueeze": "expand_dims",
 }  # fmt: skip
-
-if _TYPE_CHECKING:
-    from . import (
-        amp,
-        cuda,
-        cudasim,
-        distributions,
-        fft,
-        files,
-        func,
-        linalg,
-        nn,
-        optim,
-        profiler,
-        signal,
-        special,
-        typing,
-        utils,
-        viz,
-    )
-    from .amp import GradScaler, autocast
-    from .autograd.function import custom_vjp
-    from .files import load, save
-    from .linalg import cholesky, det, matrix_exp, matrix_power, slogdet
-    from .ops.linalg.chains import addbmm, addmv, addr, chain_matmul, ger
-    from .ops.linalg.classics import inverse, logdet, lu, lu_solve, orgqr, pinverse, qr, renorm, svd
-    from .ops.linalg.equations import cholesky_inverse, cholesky_solve, triangular_solve
-    from .ops.linalg.factors import geqrf, lu_unpack, ormqr
-    from .ops.linalg.subspaces import lobpcg, pca_lowrank, svd_lowrank
-    from .ops.special.bessel import i0
-    from .ops.special.gamma import digamma, lgamma, mvlgamma, polygamma
-    from .ops.special.incomplete import igamma, igammac
-    from .signal.spectra import (
-        bartlett_window,
-        blackman_window,
-        hamming_window,
-        hann_window,
-        istft,
-        kaiser_window,
-        stft,
-    )
 
 
 def __getattr__(name: str) -> _Any:
