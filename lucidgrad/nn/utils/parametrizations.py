@@ -78,6 +78,34 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     return module
 
 
+def rows_of(weight: lg.Tensor, dim: int) -> lg.Tensor:
+    """A weight as a matrix whose rows are along an axis.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.nn.utils.parametrizations.rows_of(lg.ones((2, 3, 4)), 1).shape
+    (3, 8)
+    """
+    made: lg.Tensor = lg.flatten(lg.moveaxis(weight, dim, 0), 1)
+    return made
+
+
+def divided(weight: lg.Tensor, matrix: lg.Tensor, u: lg.Tensor, v: lg.Tensor) -> lg.Tensor:
+    """A weight divided by its largest singular value, as its matrix and estimates of the singular vectors tell it.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x, e = lg.eye(2) * 4, lg.tensor([1.0, 0.0])
+    >>> lg.nn.utils.parametrizations.divided(x, x, e, e).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    u, v = u.clone(), v.clone()  # a later call writes into these, and the derivative needs the values of this one
+    made: lg.Tensor = weight / lg.vecdot(u, lg.matmul(matrix, v))
+    return made
+
+
 class _SpectralNorm(Module):
     """A weight divided by an estimate of its largest singular value."""
 
@@ -97,14 +125,11 @@ class _SpectralNorm(Module):
         self.eps = eps
         if rank > 1:
             self.n_power_iterations = n_power_iterations
-            matrix = self._matrix(weight.detach())
+            matrix = rows_of(weight.detach(), self.dim)
             for key, size in zip(("_u", "_v"), matrix.shape, strict=True):
                 drawn = lg.randn(size, dtype=weight.dtype, device=weight.device)
                 self.register_buffer(key, normalize(drawn, dim=0, eps=eps))
             self._iterate(matrix, 15)
-
-    def _matrix(self, weight: lg.Tensor) -> lg.Tensor:
-        return lg.flatten(lg.moveaxis(weight, self.dim, 0), 1)
 
     def _iterate(self, matrix: lg.Tensor, times: int) -> None:
         with lg.no_grad():
@@ -115,12 +140,10 @@ class _SpectralNorm(Module):
     def forward(self, weight: lg.Tensor) -> lg.Tensor:
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
-        matrix = self._matrix(weight)
+        matrix = rows_of(weight, self.dim)
         if self.training:
             self._iterate(matrix.detach(), self.n_power_iterations)
-        # copies, because a later call writes into these, and the derivative needs the values of this one
-        u, v = self._u.clone(), self._v.clone()
-        return weight / lg.vecdot(u, lg.matmul(matrix, v))
+        return divided(weight, matrix, self._u, self._v)
 
     def right_inverse(self, value: lg.Tensor) -> lg.Tensor:
         return value

@@ -7,7 +7,7 @@ from lucidgrad.nn.functional.linear import normalize
 from lucidgrad.nn.module import Module
 from lucidgrad.nn.parameter import Parameter, is_lazy
 from lucidgrad.nn.utils.computed import ComputedWeight
-from lucidgrad.nn.utils.parametrizations import output_axis
+from lucidgrad.nn.utils.parametrizations import divided, output_axis, rows_of
 
 __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 
@@ -26,24 +26,16 @@ class SpectralNorm(ComputedWeight):
             )
         self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
 
-    def matrix(self, weight: lg.Tensor) -> lg.Tensor:
-        """The weight with its outputs as rows."""
-        made: lg.Tensor = lg.flatten(lg.moveaxis(weight, self.dim, 0), 1)
-        return made
-
     def value(self, module: Module) -> lg.Tensor:
         """The weight divided; in training, power iteration goes on before."""
         weight, u, v = (getattr(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
-        matrix = self.matrix(weight)
+        matrix = rows_of(weight, self.dim)
         if module.training:
             with lg.no_grad():
                 for _ in range(self.n_power_iterations):
                     v.copy_(normalize(lg.matmul(matrix.mT, u), dim=0, eps=self.eps))
                     u.copy_(normalize(lg.matmul(matrix, v), dim=0, eps=self.eps))
-        # copies, because a later call writes into these, and the derivative needs the values of this one
-        u, v = u.clone(), v.clone()
-        made: lg.Tensor = weight / lg.vecdot(u, lg.matmul(matrix, v))
-        return made
+        return divided(weight, matrix, u, v)
 
     def _saved(self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
         """PyTorch's mark in a state: that ``<name>_v`` is in it."""
@@ -98,7 +90,7 @@ def spectral_norm(
     if weight is None or is_lazy(weight):
         what = "None" if weight is None else "not initialised yet; call the module on an example first"
         raise ValueError(f"spectral_norm: the parameter {name!r} is {what}")
-    matrix = hook.matrix(weight.detach())
+    matrix = rows_of(weight.detach(), hook.dim)
     u, v = (normalize(lg.randn(n, dtype=weight.dtype, device=weight.device), dim=0, eps=eps) for n in matrix.shape)
     delattr(module, name)
     module.register_parameter(f"{name}_orig", weight)
