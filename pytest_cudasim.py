@@ -1,14 +1,19 @@
-"""The pytest options ``--cudasim...``: tests run on lucidgrad's emulated CUDA device.
+"""The pytest options ``--cudasim...``: tests run on an emulated CUDA device.
 
-A module of its own, outside the package: pytest imports it at every start, so it must not bring lucidgrad with it.
+A module of its own, outside the packages: pytest imports it at every start, so it must not bring lucidgrad with it. The
+distribution ``cudasim`` has it under another name; where both are installed, pytest takes the first.
 """
+
+import importlib
 
 import pytest
 
+PACKAGE = "cudasim" if __name__ == "cudasim_pytest" else "lucidgrad.backends.cudasim"
+
 
 def pytest_addoption(parser):
-    """Add the options, which have the names of those of ``python -m lucidgrad.cudasim``."""
-    group = parser.getgroup("cudasim", "lucidgrad's emulated CUDA device")
+    """Add the options, which have the names of those of ``python -m cudasim``."""
+    group = parser.getgroup("cudasim", "emulated CUDA device")
     group.addoption("--cudasim", action="store_true", help="run CuPy on an emulated CUDA device, if there is no GPU")
     group.addoption("--cudasim-devices", type=int, metavar="N", help="number of devices (1)")
     group.addoption("--cudasim-memory", type=int, metavar="MB", help="memory of each device (4096)")
@@ -24,9 +29,7 @@ def pytest_load_initial_conftests(early_config):
     chosen = early_config.known_args_namespace
     if not chosen.cudasim:
         return
-    from lucidgrad.backends import cudasim
-    from lucidgrad.backends.cudasim import launcher
-
+    cudasim, launcher = importlib.import_module(PACKAGE), importlib.import_module(f"{PACKAGE}.launcher")
     if cudasim.usable_gpus() and not chosen.cudasim_force:
         return  # tests run on the GPU
     settings = {
@@ -43,6 +46,5 @@ def pytest_report_header(config):
     """Say which device the tests run on."""
     if not config.getoption("cudasim"):
         return None
-    from lucidgrad.backends import cudasim
-
+    cudasim = importlib.import_module(PACKAGE)
     return f"cudasim: {'emulated CUDA device' if cudasim.is_installed() else 'not used, there is a GPU'}"

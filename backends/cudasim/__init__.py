@@ -24,6 +24,7 @@ from .errors import EmulatorError
 from .gpu import usable as usable_gpus
 from .loading import is_installed, load
 from .settings import install
+from .version import __version__
 
 __all__ = [
     "Counts",
@@ -44,6 +45,7 @@ __all__ = [
     "set_poison",
     "synchronise_all",
     "usable_gpus",
+    "__version__",
 ]
 
 if os.environ.get("CUDASIM") == "1":  # set by the launcher, which has looked for a GPU

@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lucidgrad.backends import caches
-from lucidgrad.backends.caches import digest
-
-from . import stubs, wheel
+from . import caches, stubs, wheel
+from .caches import digest
 from .elf import Elf
 from .errors import EmulatorError
+from .progress import waiting
 
 PACKAGE = Path(__file__).resolve().parent
 FLAGS = "-std=c++17 -O2 -fPIC -fvisibility=hidden -fno-strict-aliasing -Wall -Wextra".split()
@@ -122,7 +121,8 @@ def build() -> Home:
     ready = home / "ready.json"
     facts = _facts(home)
     if facts is None:
-        with locked(root):
+        hint = f"once only: it is kept in {root}"
+        with waiting("building the emulated CUDA device", hint, finish=True), locked(root):
             if _facts(home) is None:
                 _make(home, root / "objects", toolchain, cxx, installed, texts)
                 _prune(root, keep=home)

@@ -10,12 +10,14 @@ from . import build, gpu
 from .errors import EmulatorError
 
 SITE = Path(__file__).resolve().parent / "site"
-USAGE = "python -m lucidgrad.cudasim [options] (PROGRAM | SCRIPT.py | -m MODULE | -c CODE) [arguments]"
+PACKAGE = __package__ or ""  # ``cudasim``, or the same folder as a part of lucidgrad
+PROGRAM = PACKAGE.replace(".backends", "")
+USAGE = f"python -m {PROGRAM} [options] (PROGRAM | SCRIPT.py | -m MODULE | -c CODE) [arguments]"
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    options = argparse.ArgumentParser("lucidgrad.cudasim", usage=USAGE, description=__doc__)
+    options = argparse.ArgumentParser(PROGRAM, usage=USAGE, description=__doc__)
     options.add_argument("--devices", type=_positive, metavar="N", help="number of devices (1)")
     options.add_argument("--memory", type=_positive, metavar="MB", help="memory of each device (4096)")
     options.add_argument("--capability", type=_positive, metavar="CC", help="compute capability: 80 is 8.0 (80)")
@@ -39,16 +41,22 @@ def _positive(text: str) -> int:
 
 def environment(options: argparse.Namespace) -> dict[str, str]:
     """Return the variables by which processes below this one get the emulated device."""
-    chosen = {"CUDASIM": "1", "PYTHONPATH": with_site(os.environ.get("PYTHONPATH", ""))}
+    chosen = inherited()
     numbers = {"DEVICES": "devices", "MEM_MB": "memory", "CC": "capability", "SM": "processors"}
     chosen |= {f"CUDASIM_{key}": str(number) for key, name in numbers.items() if (number := getattr(options, name))}
     chosen |= {f"CUDASIM_{name.upper()}": "1" for name in ("lazy", "poison", "guard") if getattr(options, name)}
     return chosen
 
 
+def inherited() -> dict[str, str]:
+    """Return the variables that a process must have for the device, whatever its settings."""
+    path = with_site(os.environ.get("PYTHONPATH", ""))
+    return {"CUDASIM": "1", "CUDASIM_PACKAGE": PACKAGE, "PYTHONPATH": path}
+
+
 def inherit() -> None:
     """Give the emulated device to all Python processes that this one starts from now on."""
-    os.environ.update(CUDASIM="1", PYTHONPATH=with_site(os.environ.get("PYTHONPATH", "")))
+    os.environ.update(inherited())
 
 
 def with_site(path: str) -> str:
@@ -90,11 +98,11 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         check(options.force)
     except EmulatorError as error:
-        sys.exit(f"lucidgrad.cudasim: {error}")
+        sys.exit(f"{PROGRAM}: {error}")
     program = command(options)
     os.environ.update(environment(options))
     sys.stdout.flush()
     try:
         os.execvp(program[0], program)
     except OSError as error:
-        sys.exit(f"lucidgrad.cudasim: {program[0]} can't be run: {error.strerror}")
+        sys.exit(f"{PROGRAM}: {program[0]} can't be run: {error.strerror}")

@@ -15,15 +15,24 @@ from . import build, gpu
 from .errors import EmulatorError
 from .wheel import LIBRARIES, PACKAGES
 
-_lock = threading.RLock()  # imports nest, and may start in several threads
 
-
-class State:
+class _State:
     """What this process has: nothing, a finder that waits for ``import cupy``, or the loaded device."""
 
     finder: "Finder | None" = None
     home: build.Home | None = None
     library: ctypes.CDLL | None = None
+    lock = threading.RLock()  # imports nest, and may start in several threads
+
+
+def _of_this_process() -> type[_State]:
+    """The one state: these sources may be here twice, as ``cudasim`` and as a part of lucidgrad."""
+    shared = sys.modules.setdefault("_cudasim_of_this_process", ModuleType("_cudasim_of_this_process"))
+    found: type[_State] = vars(shared).setdefault("State", _State)
+    return found
+
+
+State = _of_this_process()
 
 
 def is_installed() -> bool:
@@ -33,7 +42,7 @@ def is_installed() -> bool:
 
 def load() -> ctypes.CDLL:
     """Build and load the emulated device now; `install` does it when CuPy is first imported."""
-    with _lock:
+    with State.lock:
         if State.library is None:
             if State.finder is None:
                 raise EmulatorError("the emulated CUDA device is not installed; call install() before importing CuPy")
@@ -75,7 +84,7 @@ def refuse_real_libraries() -> None:
 
 def register(force: bool = False) -> None:
     """Make ``import cupy`` load the emulated device."""
-    with _lock:
+    with State.lock:
         if State.finder is not None:
             return
         if loaded := [name for name in (*PACKAGES, "cupy_backends.cuda.api.runtime") if name in sys.modules]:

@@ -13,8 +13,8 @@ from .elf import FUNCTION, LOCAL, SYMBOLS, Elf
 from .errors import EmulatorError
 
 PACKAGES = ("cupy", "cupy_backends", "cupyx")
-SUPPORTED = "14"  # the major version whose entry points are known
-INSTALL = 'pip install "cupy-cuda12x==14.*"'
+TESTED = ("14.0", "14.1", "14.2")  # docs/cudasim.md says how
+INSTALL = f'pip install "cupy-cuda12x=={TESTED[-1]}.*"'
 # What the stand-ins replace. A version number follows: `libcublas.so.12`.
 LIBRARIES = "cuda cudart nvrtc nvJitLink cublas cublasLt curand cufft cusolver cusparse".split()
 RUNTIME = "cupy_backends.cuda.api.runtime"
@@ -63,9 +63,10 @@ def find() -> Wheel:
     text = (root / "cupy" / "_version.py").read_text(encoding="utf-8")
     found = re.search(r"__version__\s*=\s*['\"]([^'\"]+)", text)
     version = found[1] if found else "unknown"
-    if version.split(".")[0] != SUPPORTED:
+    if ".".join(version.split(".")[:2]) not in TESTED:
         raise EmulatorError(
-            f"CuPy {version} is installed, but the emulated CUDA device supports CuPy {SUPPORTED}.x only; {INSTALL}"
+            f"CuPy {version} is installed, but the emulated CUDA device supports CuPy {', '.join(TESTED)} only, with "
+            f"which it was tested: it replaces what their extension modules call; {INSTALL}"
         )
     return Wheel(root, version)
 

@@ -1,6 +1,7 @@
 """Tests here run on the emulated device: it is installed before anything imports CuPy, or this fails."""
 
 import pytest
+import without_cuda
 
 from lucidgrad.backends import cudasim
 
@@ -8,8 +9,15 @@ from lucidgrad.backends import cudasim
 if cudasim.usable_gpus():
     # The comparisons run on the GPU; what only the emulated device has can't be tested in this process.
     collect_ignore = ["test_controls.py", "test_faults.py", "test_lazy.py"]
-elif not cudasim.is_installed():
+elif not cudasim.is_installed() and not without_cuda.EXPECTED:
     cudasim.install(devices=2)
+
+
+@pytest.fixture(autouse=True)
+def _device():
+    """Many tests here start processes, which need the device, too."""
+    if without_cuda.EXPECTED and not cudasim.usable_gpus():
+        pytest.skip("no CUDA here: neither a GPU nor the emulated device")
 
 
 @pytest.fixture

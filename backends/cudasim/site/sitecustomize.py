@@ -1,4 +1,4 @@
-"""Start-up file of every Python process below ``python -m lucidgrad.cudasim``: waits for ``import cupy``.
+"""Start-up file of every Python process below ``python -m cudasim``: waits for ``import cupy``.
 
 It must cost nothing in processes that don't import CuPy, and must not replace a ``sitecustomize`` that exists.
 """
@@ -9,7 +9,7 @@ import sys
 from importlib.machinery import PathFinder
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NAME = "lucidgrad.backends.cudasim"
+NAME = os.environ.get("CUDASIM_PACKAGE", "cudasim")  # or lucidgrad's, which has the same folder
 
 
 class _Waiting:
@@ -23,7 +23,7 @@ class _Waiting:
         self.done = True
         if NAME in sys.modules:
             return None  # it has a finder of its own
-        # By its place, under its own name: the rest of lucidgrad need not be importable here, and is not imported.
+        # By its place, under its own name: it need not be importable here, nor the rest of lucidgrad if it is there.
         folder = os.path.dirname(HERE)
         spec = importlib.util.spec_from_file_location(
             NAME, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]

@@ -1,0 +1,1 @@
+../caches.py

@@ -1,0 +1,170 @@
+"""Whoever waits for more than two seconds is told so, on the standard error, and nobody else."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import lucidgrad as lg
+from lucidgrad.backends import progress
+from lucidgrad.backends.progress import waiting
+
+ROOT = Path(lg.__file__).parents[1]
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes of a POSIX system")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """The same in a tenth of the time, with progress on, and nothing known of earlier waits."""
+    monkeypatch.setenv("LUCIDGRAD_PROGRESS", "1")
+    for name, value in {"PATIENCE": 0.2, "AGAIN": 0.4, "PAUSE": 0.15, "_topics": {}}.items():
+        monkeypatch.setattr(progress, name, value)
+
+
+def test_two_seconds():
+    code = "from lucidgrad.backends import progress as p; print(p.PATIENCE)"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout == "2.0\n"
+
+
+def test_short_waits_say_nothing(capfd):
+    with waiting("working", "a hint", finish=True):
+        time.sleep(0.05)
+    time.sleep(0.3)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_long_waits_say_what_how_long_and_when_it_ends(capfd):
+    with waiting("working", "a hint", finish=True):
+        time.sleep(1.0)
+    out, err = capfd.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert re.fullmatch(r"lucidgrad: working, \d s so far; a hint", lines[0])
+    assert re.fullmatch(r"lucidgrad: working, \d s so far", lines[1])  # a hint is given once
+    assert re.fullmatch(r"lucidgrad: working: done after 1 s", lines[-1])
+    assert len(lines) == 3
+
+
+def test_failures_end_it(capfd):
+    def fail():
+        time.sleep(0.3)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), waiting("working", finish=True):
+        fail()
+    assert capfd.readouterr().err.splitlines()[-1].startswith("lucidgrad: working: given up after ")
+
+
+def test_many_short_waits_are_a_long_one(capfd):
+    for _ in range(6):
+        with waiting("compiling"):
+            time.sleep(0.06)
+    err = capfd.readouterr().err
+    assert err.startswith("lucidgrad: compiling, ")
+    assert err.count("\n") == 1
+    time.sleep(0.3)  # another matter
+    with waiting("compiling"):
+        time.sleep(0.06)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["LUCIDGRAD_PROGRESS", "CUDASIM_PROGRESS"])
+def test_it_can_be_switched_off(name, monkeypatch, capfd):
+    monkeypatch.setenv(name, "0")
+    with waiting("working", finish=True):
+        time.sleep(0.3)
+    assert capfd.readouterr().err == ""
+
+
+def test_without_a_standard_error(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    with waiting("working", finish=True):
+        time.sleep(0.3)
+
+
+SLOW = """#!/bin/sh
+sleep 0.3
+exec {compiler} "$@"
+"""
+COMPILED = """
+import lucidgrad as lg
+from lucidgrad.backends import progress
+progress.PATIENCE = 0.2
+x = lg.ones(300_000)
+print(float(lg.exp(x)[0]) > 2.7)
+"""
+
+
+def compiled(tmp_path, **extra):
+    """What a program says that compiles a kernel for the CPU with a slow compiler."""
+    import shutil
+
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    slow = tmp_path / "cc"
+    if not slow.exists():  # another one would have a cache of its own
+        slow.write_text(SLOW.format(compiler=compiler))
+        slow.chmod(0o755)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "LUCIDGRAD_CC": str(slow), "XDG_CACHE_HOME": str(tmp_path), **extra}
+    return subprocess.run([sys.executable, "-c", COMPILED], env=env, capture_output=True, text=True)
+
+
+def test_compiling_kernels_for_the_cpu(tmp_path):
+    result = compiled(tmp_path)
+    assert result.stdout == "True\n", result.stderr
+    assert re.match(r"lucidgrad: compiling kernels for the CPU, \d+ s so far\n", result.stderr)
+    assert "lost" not in result.stderr
+    assert compiled(tmp_path).stderr == ""  # the next process finds them
+
+
+def test_compiling_without_a_cache_says_so_once(tmp_path):
+    (tmp_path / "lucidgrad").mkdir()
+    (tmp_path / "lucidgrad/cpu").mkdir(mode=0o777)
+    os.chmod(tmp_path / "lucidgrad/cpu", 0o777)  # anybody could leave libraries there
+    result = compiled(tmp_path)
+    assert result.stdout == "True\n", result.stderr
+    assert result.stderr.count("they are lost when this process ends") == 1
+    assert "XDG_CACHE_HOME" in result.stderr
+
+
+def test_compiling_cuda_kernels(monkeypatch, capfd):
+    """CuPy's compiler, whoever calls it."""
+    from cupy.cuda import compiler
+
+    lg.ones(1, device="cuda")  # loads the back end
+    assert compiler._NVRTCProgram.compile.__wrapped__ is not None
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    import cupy
+
+    number = time.time_ns()
+    kernel = cupy.RawKernel(f'extern "C" __global__ void f{number}(float* x) {{ x[0] = 1; }}', f"f{number}")
+    x = cupy.zeros(1, dtype="float32")
+    kernel((1,), (1,), (x,))
+    assert x.get().tolist() == [1]
+    assert "lucidgrad: compiling CUDA kernels, " in capfd.readouterr().err
+
+
+def test_building_the_emulated_device(tmp_path):
+    """A build in an empty cache, with a compiler that only seems to work: it says what is being done, then fails."""
+    fake = tmp_path / "g++"
+    fake.write_text("#!/bin/sh\nsleep 0.1\nexit 1\n")
+    fake.chmod(0o755)
+    code = (
+        "from lucidgrad.backends.cudasim import build, progress; progress.PATIENCE = 0.1\n"
+        "try: build.build()\nexcept build.EmulatorError: print('refused')"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CUDASIM_CACHE": str(tmp_path / "cache"), "CUDASIM_CXX": str(fake)}
+    result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert result.stdout == "refused\n", result.stderr
+    lines = result.stderr.splitlines()
+    assert re.fullmatch(
+        rf"lucidgrad: building the emulated CUDA device, \d+ s so far; once only: .*{re.escape(str(tmp_path))}.*",
+        lines[0],
+    )
+    assert lines[-1].startswith("lucidgrad: building the emulated CUDA device: given up after")
