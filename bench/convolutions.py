@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bench import machine
+from lucidgrad.bench import machine
 
 Step = Callable[[], Any]
 

@@ -13,13 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench import machine
+import numpy as np
 
-machine.pin_threads(1)
-
-import numpy as np  # noqa: E402
-
-import lucidgrad as lg  # noqa: E402
+import lucidgrad as lg
+from lucidgrad.bench import machine
 
 Functions = dict[str, Callable[[], Any]]
 
@@ -151,6 +148,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.derivatives", description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=150)
     options = parser.parse_args()
+    machine.pin_threads(1)
     import torch
 
     torch.set_num_threads(1)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from bench import machine
+from lucidgrad.bench import machine
 
 ROWS, COLUMNS = 4096, 1024
 GOAL = 1.0

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from bench import machine
+from lucidgrad.bench import machine
 
 LAYERS, SIZE = 100, 4_000_000
 

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-from bench import machine
+from lucidgrad.bench import machine
 
 NETWORKS = {
     "tiny MLP 32-32-1": [(32, 32), (32,), (1, 32), (1,)],

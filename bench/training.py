@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import machine
+from lucidgrad.bench import machine
 
 Step = Callable[[], Any]
 

@@ -5,7 +5,7 @@
 
 import torch
 
-from bench import machine
+from lucidgrad.bench import machine
 
 LABEL = "torch eager"
 VERSION = torch.__version__

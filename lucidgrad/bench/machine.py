@@ -1,4 +1,4 @@
-"""The machine: threads are pinned here, before anything imports NumPy, and described for the record."""
+"""The machine: threads are pinned here, and it is described for the record."""
 
 from __future__ import annotations
 
@@ -11,21 +11,29 @@ from pathlib import Path
 POOLS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
 
 
+PINNED = "LUCIDGRAD_BENCH_THREADS"  # what says that it was done
+
+
 def pin_threads(count: int) -> None:
-    """Give every thread pool ``count`` threads. Pools read this once, when their library is loaded."""
-    if "numpy" in sys.modules:
-        raise RuntimeError("pin_threads came after `import numpy`, whose BLAS has started its threads already")
+    """Give every thread pool ``count`` threads. Pools read this once, when their library is loaded, as NumPy's is now:
+    the program starts again with it.
+    """
+    if os.environ.get(PINNED) == str(count):
+        return
     for pool in POOLS:
         name = f"{pool}_NUM_THREADS" if "_" not in pool else f"{pool}_THREADS"
         os.environ[name] = str(count)
     os.environ["NPROC"] = str(count)  # the pool of XLA's CPU client
     if count == 1:
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+    os.environ[PINNED] = str(count)
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def threads() -> int:
     """The number of threads that was pinned."""
-    return int(os.environ["OMP_NUM_THREADS"])
+    return int(os.environ[PINNED])
 
 
 def describe() -> dict[str, object]:

@@ -74,6 +74,17 @@ def small_scalars(case):
     return step
 
 
+def layers(case):
+    (x, w, b, v, c), seed = case.inputs, case.cotangent
+
+    def step():
+        h = np.tanh(x @ w + b)
+        g = (seed @ v.T) * (1 - h * h)
+        return h @ v + c, g @ w.T, x.T @ g, g.sum(axis=0), h.T @ seed, seed.sum(axis=0)
+
+    return step
+
+
 def chain_10k(case):
     (start, scale, shift), seed = case.inputs, case.cotangent
 

@@ -6,9 +6,10 @@ import json
 import statistics
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from bench import machine
-from bench.harness import Result, Run
+from lucidgrad.bench import machine
+from lucidgrad.bench.harness import Result, Run
 
 FEW = 5  # rounds below which a ratio is marked in the table
 HUES = {
@@ -22,19 +23,20 @@ HUES = {
 
 
 def table(run: Run) -> str:
-    """A row for each case, a column for each peer; lucidgrad with quartiles, goal and verdict."""
+    """A row for each case, a column for each peer; lucidgrad with quartiles, and with goal and verdict beside torch."""
     others = [name for name in run.peers if name not in (run.reference, "lucidgrad")]
     ours = "lucidgrad" in run.peers
+    judged = ours and run.reference == "torch"
     rows = [["case", run.peers[run.reference].LABEL]]
     rows[0] += ["lucidgrad", "(quartiles)"] * ours + [run.peers[name].LABEL for name in others]
-    rows[0] += ["goal", "reached"] * ours
+    rows[0] += ["goal", "reached"] * judged
     for case, results in run.results.items():
         row = [case.name, _duration(statistics.median(results[run.reference].seconds))]
         if ours:
             low, high = ("-", "-") if results["lucidgrad"].missing else map(_short, results["lucidgrad"].quartiles)
             row += [_cell(results["lucidgrad"]), f"({low} .. {high})"]
         row += [_cell(results[name]) for name in others]
-        if ours:
+        if judged:
             reached = {True: "yes", False: "no", None: "-"}[run.reached(case)]
             row += [f"{case.goal:.2f}" if case.goal else "-", reached]
         rows.append(row)
@@ -51,10 +53,10 @@ def table(run: Run) -> str:
     return "\n".join(lines)
 
 
-def as_json(run: Run) -> dict[str, object]:
+def as_json(run: Run, clock: str) -> dict[str, object]:
     """The run as plain data, with the machine it was made on."""
     return {
-        "machine": machine.describe(),
+        "machine": {**machine.describe(), "clock": clock},
         "reference": run.reference,
         "peers": {name: {"label": peer.LABEL, "version": peer.VERSION} for name, peer in run.peers.items()},
         "cases": {
@@ -69,8 +71,8 @@ def as_json(run: Run) -> dict[str, object]:
     }
 
 
-def write_json(run: Run, path: Path) -> None:
-    path.write_text(json.dumps(as_json(run), indent=2) + "\n")
+def write_json(run: Run, path: Path, clock: str) -> None:
+    path.write_text(json.dumps(as_json(run, clock), indent=2) + "\n")
 
 
 def write_chart(run: Run, path: Path, say: Callable[[str], None]) -> None:
@@ -94,7 +96,7 @@ def write_chart(run: Run, path: Path, say: Callable[[str], None]) -> None:
                 continue
             ratio = results[name].ratio
             axes.barh(y, ratio - 1, height * 0.9, left=1, color=HUES.get(name), label=label)
-            side = {"ha": "right", "xytext": (-3, 0)} if ratio < 1 else {"ha": "left", "xytext": (3, 0)}
+            side: dict[str, Any] = {"ha": "right", "xytext": (-3, 0)} if ratio < 1 else {"ha": "left", "xytext": (3, 0)}
             axes.annotate(_short(ratio), (ratio, y), textcoords="offset points", va="center", fontsize=7, **side)
             label = None  # one entry in the legend
             if name == "lucidgrad" and case.goal and run.reference == "torch":

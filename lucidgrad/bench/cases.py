@@ -81,6 +81,18 @@ def ten(rng: np.random.Generator, n: int) -> Arrays:
     return [rng.standard_normal(10)]
 
 
+# A layer of n units between 100 inputs and 10 outputs, for 64 examples: here arithmetic counts
+
+
+def layers(xp: Any, n: int, x: Any, w: Any, b: Any, v: Any, c: Any) -> Any:
+    return xp.tanh(x @ w + b) @ v + c
+
+
+def layers_arrays(rng: np.random.Generator, n: int) -> Arrays:
+    shapes = ((64, 100), (100, n), (n,), (n, 10), (10,))
+    return [rng.standard_normal(shape) / shape[0] ** 0.5 for shape in shapes]
+
+
 # Deep and wide graphs: n nodes
 
 
@@ -117,6 +129,7 @@ CASES = {
         Case("small_fwdbwd", "100 small ops, forward + backward", mix, mix_arrays, 33, goal=0.50),
         Case("small_params", "the same with gradients of 67 parameters", mix, mix_arrays, 33, params=True),
         Case("small_scalars", "100 small ops with Python scalars, forward + backward", scalar_mix, ten, 33),
+        Case("layers", "two linear layers, 64 examples, forward + backward", layers, layers_arrays, 256, params=True),
         Case("chain_10k", "chain of 10,000 nodes, forward + backward", chain, chain_arrays, 10_000),
         Case("chain_100k", "chain of 100,000 nodes", chain, chain_arrays, 100_000, goal=0.50, long=True),
         Case("fanout_10k", "one tensor used in 10,000 sums, forward + backward", fanout, ten, 10_000),

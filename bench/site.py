@@ -1,0 +1,162 @@
+"""The benchmark page and its charts from recorded runs.
+
+``python -m bench.site --record latest.json training.txt`` takes what ``python -m bench --clock cpu --json latest.json``
+and ``python -m bench.training > training.txt`` gave into ``docs/benchmark.json``; without the second, training steps
+stay as they were recorded. The page and the charts are written from that file alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import textwrap
+from pathlib import Path
+
+from lucidgrad.bench.report import HUES
+
+DOCS = Path(__file__).parents[1] / "docs"
+DATA = DOCS / "benchmark.json"
+PAGE = DOCS / "benchmark.md"
+CHARTS = {"speed": DOCS / "images/speed.svg", "training": DOCS / "images/training.svg"}
+
+_ROW = re.compile(r"^(?P<case>\S.*?)\s{2,}[\d.]+\s+(?:[\d.]+|-)?\s+(?P<median>[\d.]+)\s+[\d.]+ ms", re.MULTILINE)
+
+
+_CLOCKS = {
+    "cpu": "processor time was taken, which an interruption does not add to",
+    "wall": "time that passed was taken, which an interruption adds to",
+}
+
+
+def record(run: Path, training: Path | None = None) -> None:
+    """Put two runs into one file."""
+    data = json.loads(run.read_text())
+    if training is None:
+        data["training"] = json.loads(DATA.read_text())["training"]
+    else:
+        data["training"] = {row["case"]: float(row["median"]) for row in _ROW.finditer(training.read_text())}
+    DATA.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def page(data: dict) -> str:
+    """The page as text."""
+    peers = data["peers"]
+    others = [name for name in peers if name != data["reference"]]
+    versions = ", ".join(f"{peer['label']} {peer['version']}" for peer in peers.values())
+    machine = data["machine"]
+    lines = [
+        "# Benchmark",
+        "",
+        "Times as ratios to PyTorch's eager mode, measured in the same round: 0.40 means 0.40 of its time. This page",
+        "is written by `python -m bench.site` from a recorded run.",
+        "",
+        f"Versions: {versions}.",
+        "",
+        f"Machine: {machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}; one",
+        f"thread for each library; {machine['date'][:10]}. Other programs were running (load {machine['load']}), so",
+        f"{_CLOCKS[machine['clock']]}; the quartiles say how much they show nevertheless.",
+        "",
+        "## Small operations",
+        "",
+        "| case | " + " | ".join(peers[name]["label"] for name in others) + " | quartiles of lucidgrad |",
+        "|---|" + "--:|" * (len(others) + 1),
+    ]
+    for name, case in data["cases"].items():
+        cells = [_ratio(case["results"][other]) for other in others]
+        low, high = case["results"]["lucidgrad"]["quartiles"]
+        lines.append(f"| `{name}`: {case['about']} | {' | '.join(cells)} | {low:.2f} to {high:.2f} |")
+    lines += [
+        "",
+        "![Small operations](images/speed.svg)",
+        "",
+        "## Training steps",
+        "",
+        "One step, forward, backward and optimiser, as a ratio to PyTorch's: time that passed, the median of rounds",
+        "that were interleaved on the same machine, while other programs were running there.",
+        "",
+        "| step | lucidgrad |",
+        "|---|--:|",
+        *(f"| {case} | {ratio:.2f} |" for case, ratio in data["training"].items()),
+        "",
+        "![Training steps](images/training.svg)",
+        "",
+        "## How",
+        "",
+        "Every library gets a slice of about 4 ms in each round, in an order drawn anew; ratios are formed within a",
+        "round, and their median is reported, so that a disturbance hits neighbours alike. Values and gradients are",
+        "compared first: a library that computes something else is refused. The garbage collector is on, as in real",
+        "life. `make bench` does the same on your machine; `bench/README.md` tells the details.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _ratio(result: dict) -> str:
+    return "-" if "missing" in result else f"{result['ratio']:.2f}"
+
+
+def draw(data: dict) -> None:
+    """Both charts, on white, so that they can be read on dark pages, too."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update({"svg.hashsalt": "lucidgrad", "font.size": 10})
+    from matplotlib import pyplot as plt
+
+    peers = {k: v["label"] for k, v in data["peers"].items() if k != data["reference"]}
+    cases = {name: {peer: case["results"][peer].get("ratio") for peer in peers} for name, case in data["cases"].items()}
+    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.85 * len(cases)), layout="constrained")
+    height = 0.8 / len(peers)
+    for j, (peer, label) in enumerate(peers.items()):
+        for i, ratios in enumerate(cases.values()):
+            if ratios[peer] is not None:
+                _bar(axes, i + (j - (len(peers) - 1) / 2) * height, ratios[peer], height, HUES[peer], label)
+                label = None
+    told = [textwrap.fill(case["about"], 24) for case in data["cases"].values()]
+    _finish(figure, axes, told, CHARTS["speed"])
+    figure.legend(loc="outside upper center", ncols=len(peers), frameon=False)
+    figure.savefig(CHARTS["speed"], facecolor="white", metadata={"Date": None})
+    plt.close(figure)
+
+    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.34 * len(data["training"])), layout="constrained")
+    for i, ratio in enumerate(data["training"].values()):
+        _bar(axes, i, ratio, 0.7, HUES["lucidgrad"], None)
+    _finish(figure, axes, list(data["training"]), CHARTS["training"])
+    figure.savefig(CHARTS["training"], facecolor="white", metadata={"Date": None})
+    plt.close(figure)
+
+
+def _bar(axes, y: float, ratio: float, height: float, colour: str, label: str | None) -> None:
+    axes.barh(y, ratio - 1, height * 0.9, left=1, color=colour, label=label)
+    side = {"ha": "right", "xytext": (-3, 0)} if ratio < 1 else {"ha": "left", "xytext": (3, 0)}
+    axes.annotate(f"{ratio:.2f}", (ratio, y), textcoords="offset points", va="center", fontsize=7.5, **side)
+
+
+def _finish(figure, axes, names: list[str], path: Path) -> None:
+    axes.axvline(1, color="black", lw=0.8)
+    axes.set_xscale("log")
+    axes.margins(x=0.12, y=0.01)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xticks([x for x in (0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]])
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes.xaxis.set_minor_formatter(lambda x, _: "")
+    axes.set_xlabel("time as a ratio to PyTorch's eager mode: to the left is faster")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.site", description=__doc__.partition("\n")[0])
+    parser.add_argument("--record", nargs="+", type=Path, metavar="RUN.json TRAINING.txt")
+    options = parser.parse_args()
+    if options.record:
+        record(*options.record)
+    data = json.loads(DATA.read_text())
+    PAGE.write_text(page(data), encoding="utf-8")
+    draw(data)
+    print(f"written: {PAGE.name}")
+
+
+if __name__ == "__main__":
+    main()
