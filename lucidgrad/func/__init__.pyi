@@ -8,8 +8,11 @@ from typing_extensions import ParamSpec, TypeVar
 from lucidgrad.func import trees as trees
 from lucidgrad.nn.module import Module
 from lucidgrad.tensor import Tensor
+from lucidgrad.typing import ArrayLike
 
 __all__ = [
+    "cond",
+    "fori_loop",
     "functional_call",
     "grad",
     "grad_and_value",
@@ -19,12 +22,15 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "map",
     "replace_all_batch_norm_modules_",
+    "scan",
     "stack_module_state",
     "trees",
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 
 _T = TypeVar("_T", bound=Any, default=Any)
@@ -36,6 +42,15 @@ _P = ParamSpec("_P", default=...)
 class _Forward(Protocol[_R_co]):
     def forward(self, *args: Any, **kwargs: Any) -> _R_co: ...
 
+def cond(pred: ArrayLike, true_fun: Callable[..., _R], false_fun: Callable[..., _R], *operands: object) -> _R: ...
+def fori_loop(
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Tensor, Any], _R],
+    init_val: object,
+    *,
+    unroll: int | bool | None = None,
+) -> _R: ...
 def functional_call(
     module: _Forward[_R],
     parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
@@ -140,7 +155,16 @@ def jvp(
     has_aux: Literal[True],
 ) -> tuple[_R, _R, _T]: ...
 def linearize(func: Callable[_P, _R], *primals: Any) -> tuple[_R, Callable[_P, _R]]: ...
+def map(f: Callable[[Any], _R], xs: object, *, batch_size: int | None = None) -> _R: ...
 def replace_all_batch_norm_modules_(root: _T) -> _T: ...
+def scan(
+    f: Callable[[Any, Any], tuple[_R, _T]],
+    init: object,
+    xs: object = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[_R, _T]: ...
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]: ...
 @overload
 def value_and_grad(
@@ -174,3 +198,4 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[_P, _R]: ...
+def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], _R], init_val: object) -> _R: ...

@@ -13,19 +13,20 @@ from lucidgrad.levels.dual import Dual, make_dual, primal_part, tangent_part
 from lucidgrad.levels.layer import Level
 from lucidgrad.tensor import Tensor
 
-from . import trees
+from . import guests, trees
 from .reverse import Inputs, check_outputs, hold_constant, run
 
 _array_of = operator.attrgetter("array")
 
 
-def _check(who: str, primals: Any, tangents: Any) -> tuple[list[Any], list[Any], Any]:
+def _check(who: str, primals: Any, tangents: Any) -> tuple[list[Any], list[Any], list[Any], Any]:
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise TypeError(f"{who}: primals and tangents are tuples with one entry per argument, e.g. (x,)")
-    xs, shape = trees.flatten(primals)
-    if not xs:
+    given, shape = trees.flatten(primals)
+    if not given:
         raise ValueError(f"{who}: expected at least one primal")
-    return xs, _tangents(who, xs, shape, tangents), shape
+    xs = guests.welcomed(who, given)
+    return given, xs, _tangents(who, xs, shape, tangents), shape
 
 
 def _tangents(who: str, xs: Sequence[Any], shape: trees.Shape, given: Any) -> list[Any]:
@@ -35,6 +36,7 @@ def _tangents(who: str, xs: Sequence[Any], shape: trees.Shape, given: Any) -> li
         raise ValueError(
             f"{who}: the primals have the structure {shape}, the tangents {trees.flatten(given)[1]}; expected the same"
         )
+    ts = guests.welcomed(who, ts, xs)
     check_tangents(f"{who}: tangent {{}}", xs, ts)
     return ts
 
@@ -73,7 +75,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     func
         A function of trees of tensors.
     primals, tangents
-        Tuples with one entry per argument: where, and in which direction.
+        Tuples with one entry per argument: where, and in which direction. Numbers and arrays may take the place of
+        tensors, as in `grad`; then the results are of their sort.
     strict
         Raise if an output does not depend on the inputs, instead of giving a zero tangent.
     has_aux
@@ -91,7 +94,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     >>> y.item(), t.item()
     (8.0, 12.0)
     """
-    xs, ts, shape = _check("jvp", primals, tangents)
+    given, xs, ts, shape = _check("jvp", primals, tangents)
     with Level("jvp") as level:
         duals = [put_together(x, t, level) for x, t in zip(xs, ts, strict=True)]
         result = func(*trees.unflatten(shape, duals))
@@ -107,11 +110,13 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             raise RuntimeError("jvp: an output does not depend on the inputs, and strict=True")
         values = [value for value, _ in pairs]
         moves = [zeros_like(value) if tangent is None else tangent for value, tangent in pairs]
-        given = set(map(id, map(_array_of, ts)))
-        if not given.isdisjoint(map(id, map(_array_of, moves))):  # who writes into the result means not the tangents
-            moves = [t.clone() if id(t.array) in given else t for t in moves]
+        known = set(map(id, map(_array_of, ts)))
+        if not known.isdisjoint(map(id, map(_array_of, moves))):  # who writes into the result means not the tangents
+            moves = [t.clone() if id(t.array) in known else t for t in moves]
         if has_aux:
             aux = trees.map(lambda a: take_apart(a, level)[0] if isinstance(a, Tensor) else a, aux)
+    if xs is not given:
+        values, moves = ([guests.value(given, y) for y in ys] for ys in (values, moves))
     found = trees.unflatten(outer, values), trees.unflatten(outer, moves)
     return (*found, aux) if has_aux else found
 
@@ -151,8 +156,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """
     if not primals:
         raise ValueError("linearize: expected at least one primal")
-    xs, shape = trees.flatten(primals)
     inputs = Inputs("linearize", primals, tuple(range(len(primals))))
+    xs, shape = inputs.fresh, inputs.shape
     y, _ = run(func, inputs, {}, False, "linearize")
     outs, outer = trees.flatten(y)
     check_outputs("linearize", outs)
@@ -175,6 +180,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             moves = iter(pulled)
         else:
             moves = iter([zeros_like(out) for out in ends])
-        return trees.unflatten(outer, [next(moves) if zero is None else zero for zero in zeros])
+        pushed = [next(moves) if zero is None else zero for zero in zeros]
+        return trees.unflatten(outer, [guests.value(inputs.given, t) for t in pushed] if inputs.has_guests else pushed)
 
     return inputs.release(y, differentiable), push

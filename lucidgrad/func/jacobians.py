@@ -11,7 +11,7 @@ from lucidgrad.ops.shape.layout import moveaxis, reshape
 from lucidgrad.random import recall, remember
 from lucidgrad.tensor import Tensor
 
-from . import trees
+from . import guests, trees
 from .forward import jvp
 from .reverse import Inputs, check_outputs, chosen_numbers, run
 from .vectorising import check_chunk_size, check_randomness, vmap
@@ -89,11 +89,11 @@ def by_rows(
 def _rows(inputs: Inputs, out: Tensor, differentiable: bool, chunk_size: int | None) -> Any:
     """The Jacobian of one output tensor, in the structure of the arguments."""
     if node_of(out) is None or not out.size or not inputs.fresh:
-        return trees.unflatten(inputs.shape, [_no_rows(out, x) for x in inputs.fresh])
+        return inputs.derivatives([_no_rows(out, x) for x in inputs.fresh])
     if out.size == 1:  # one row needs no batch
-        pulled, _ = trees.flatten(inputs.pull([out], [None], differentiable, retain_graph=True))
+        pulled = inputs.pull_leaves([out], [None], differentiable, retain_graph=True)
         shaped = [reshape(g, (*out.shape, *x.shape)) for g, x in zip(pulled, inputs.fresh, strict=True)]
-        return trees.unflatten(inputs.shape, shaped)
+        return inputs.derivatives(shaped)
     pieces = [
         inputs.pull_rows(out, _basis(out, start, stop), differentiable)
         for start, stop in _chunks(int(out.size), chunk_size)
@@ -104,7 +104,7 @@ def _rows(inputs: Inputs, out: Tensor, differentiable: bool, chunk_size: int | N
         else reshape(column[0] if len(column) == 1 else concat(list(column), axis=0), (*out.shape, *x.shape))
         for column, x in zip(zip(*pieces, strict=True), inputs.fresh, strict=True)
     ]
-    return trees.unflatten(inputs.shape, shaped)
+    return inputs.derivatives(shaped)
 
 
 def _no_rows(out: Tensor, x: Tensor) -> Tensor:
@@ -149,10 +149,9 @@ def by_columns(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         numbers = chosen_numbers(who, argnums, len(args))
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in numbers)
-        xs, shape = trees.flatten(chosen)
+        own, shape = trees.flatten(chosen)
+        xs = guests.welcomed(who, own)
         for x in xs:
-            if not isinstance(x, Tensor):
-                raise TypeError(f"{who}: an argument has a leaf of type {type(x).__name__}, expected tensors only")
             if x.array.dtype not in floats:
                 raise TypeError(f"{who}: an argument has dtype {x.dtype}, expected floating-point numbers")
         if not xs:
@@ -191,8 +190,10 @@ def by_columns(
         found = []
         for k, y in enumerate(outs):
             columns = [_columns(blocks[i][k], y, x) for i, x in enumerate(xs)]
-            found.append(trees.unflatten(shape, columns))
+            found.append(trees.unflatten(shape, columns if xs is own else guests.all_returned(own, columns)))
         result = trees.unflatten(outer, found)
+        if has_aux and xs is not own:
+            aux = trees.map(lambda a: guests.value(own, a), aux)
         return (result, aux) if has_aux else result
 
     return jacobian

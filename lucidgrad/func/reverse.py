@@ -14,7 +14,7 @@ from lucidgrad.creation import zeros_like
 from lucidgrad.ops.shape.layout import reshape
 from lucidgrad.tensor import Tensor
 
-from . import trees
+from . import guests, trees
 
 
 def chosen_numbers(who: str, argnums: Any, count: int) -> tuple[int, ...]:
@@ -47,12 +47,14 @@ _constants: weakref.WeakSet[Leaf] = weakref.WeakSet()
 class Inputs:
     """Chosen arguments of a function, made into inputs that only this call differentiates with respect to."""
 
+    has_guests = False  # whether some leaves were given as numbers or as arrays of a library
+
     def __init__(self, who: str, args: Sequence[Any], argnums: int | Sequence[int]) -> None:
         self.outside = state.recording  # may results be differentiated in their turn?
         numbers = chosen_numbers(who, argnums, len(args))
         chosen = tuple([args[n] for n in numbers])
-        leaves, self.shape = trees.flatten(chosen[0] if isinstance(argnums, int) else chosen)
-        self.fresh = [self._input(who, x) for x in leaves]
+        self.given, self.shape = trees.flatten(chosen[0] if isinstance(argnums, int) else chosen)
+        self.fresh = [self._input(who, x) for x in self.given]
         self.args = list(args)
         replaced = trees.unflatten(self.shape, self.fresh)
         for n, value in zip(numbers, (replaced,) if isinstance(argnums, int) else replaced, strict=True):
@@ -60,7 +62,7 @@ class Inputs:
 
     def _input(self, who: str, x: Any) -> Tensor:
         if not isinstance(x, Tensor):
-            raise TypeError(f"{who}: an argument has a leaf of type {type(x).__name__}, expected tensors only")
+            x, self.has_guests = guests.received(who, x), True
         if x.array.dtype not in floats:
             raise TypeError(f"{who}: an argument has dtype {x.dtype}, expected floating-point numbers")
         if self.outside and node_of(x) is not None:
@@ -83,7 +85,11 @@ class Inputs:
         for i, y in enumerate(leaves):
             if isinstance(y, Tensor) and not (differentiable and self.reach_outside([y])):
                 leaves[i] = _cut(y)
-        return trees.unflatten(shape, leaves)
+        return trees.unflatten(shape, leaves if not self.has_guests else [guests.value(self.given, y) for y in leaves])
+
+    def derivatives(self, found: Sequence[Any]) -> Any:
+        """One derivative per leaf in the structure of the chosen arguments, each as its leaf was given."""
+        return trees.unflatten(self.shape, guests.all_returned(self.given, found) if self.has_guests else found)
 
     def pull_one(self, y: Tensor, retain: bool | None) -> tuple[Any, bool]:
         """The gradients of one number, and whether they are differentiable."""
@@ -93,10 +99,15 @@ class Inputs:
         found, differentiable = gradient.differentiate(y, self.fresh, None, retain, ways, materialize_grads=True)
         if differentiable and _constants and not self.reach_outside([y]):
             found, differentiable = tuple([_cut(g) for g in found]), False  # type: ignore[arg-type]  # zeros for None
-        return trees.unflatten(self.shape, found), differentiable
+        found = self.derivatives(found) if self.has_guests else trees.unflatten(self.shape, found)
+        return found, differentiable
 
     def pull(self, outputs: Sequence[Any], seeds: Any, differentiable: bool, **options: Any) -> Any:
         """The gradients, in the structure of the chosen arguments."""
+        return self.derivatives(self.pull_leaves(outputs, seeds, differentiable, **options))
+
+    def pull_leaves(self, outputs: Sequence[Any], seeds: Any, differentiable: bool, **options: Any) -> Sequence[Any]:
+        """The gradients, one tensor per leaf."""
         wanted = [(y, s) for y, s in zip(outputs, seeds, strict=True) if node_of(y) is not None]
         if wanted and self.fresh:
             ends, weights = zip(*wanted, strict=True)
@@ -105,7 +116,7 @@ class Inputs:
             )
         else:
             found = tuple(zeros_like(x) for x in self.fresh)
-        return trees.unflatten(self.shape, found)
+        return found
 
     def pull_rows(self, output: Tensor, seeds: Tensor, differentiable: bool) -> tuple[Tensor | None, ...]:
         """The gradients for a batch of seeds, one per leaf; None where the output does not depend on it."""
@@ -141,6 +152,8 @@ def run(func: Callable[..., Any], inputs: Inputs, kwargs: dict[str, Any], has_au
         result = func(*inputs.args, **kwargs)
     finally:
         recording.set(before)
+    if inputs.has_guests:  # they were made for this call: to others they are numbers
+        hold_constant(inputs.fresh)
     if not has_aux:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:
@@ -165,8 +178,10 @@ def value_and_grad(
 
     @functools.wraps(func)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        y, aux, found, differentiable = _differentiated(func, argnums, has_aux, args, kwargs)
+        y, aux, found, differentiable, inputs = _differentiated(func, argnums, has_aux, args, kwargs)
         value = y if differentiable else _cut(y)
+        if inputs.has_guests:
+            value = guests.value(inputs.given, value)
         return ((value, aux) if has_aux else value), found
 
     return value_and_gradient
@@ -174,8 +189,8 @@ def value_and_grad(
 
 def _differentiated(
     func: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[Tensor, Any, Any, bool]:
-    """The value of a function, what comes beside it, the gradient, and whether that may be differentiated."""
+) -> tuple[Tensor, Any, Any, bool, Inputs]:
+    """The value of a function, what comes beside it, the gradient, whether that may be differentiated, and inputs."""
     inputs = Inputs("grad", args, argnums)
     y, aux = run(func, inputs, kwargs, has_aux, "grad")
     if not isinstance(y, Tensor):
@@ -190,13 +205,20 @@ def _differentiated(
         aux = inputs.release(aux)
         retain = any(isinstance(a, Tensor) and node_of(a) is not None for a in trees.flatten(aux)[0]) or None
     found, differentiable = inputs.pull_one(y, retain)
-    return y, aux, found, differentiable
+    return y, aux, found, differentiable, inputs
 
 
 def grad_and_value(
     func: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The same as `value_and_grad` with the gradient first, as PyTorch has it."""
+    """The same as `value_and_grad` with the gradient first, as PyTorch has it.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.func.grad_and_value(lambda x: (x**3).sum())(lg.tensor([1.0, 2.0]))
+    (tensor([ 3., 12.]), tensor(9.))
+    """
     both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -213,7 +235,8 @@ def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bo
     Parameters
     ----------
     func
-        A function of trees of tensors that returns one number.
+        A function of trees of tensors that returns one number. Python's floating-point numbers and arrays of NumPy
+        and CuPy may take the place of tensors: the function is given tensors, and derivatives are what was given.
     argnums
         Which argument to differentiate with respect to; a tuple for several, then the result is a tuple.
     has_aux
@@ -228,7 +251,7 @@ def grad(func: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bo
 
     @functools.wraps(func)
     def gradient_only(*args: Any, **kwargs: Any) -> Any:
-        _, aux, found, _ = _differentiated(func, argnums, has_aux, args, kwargs)
+        _, aux, found, _, _ = _differentiated(func, argnums, has_aux, args, kwargs)
         return (found, aux) if has_aux else found
 
     return gradient_only
@@ -263,6 +286,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         if seeds is None:
             given = trees.flatten(cotangents)[1]
             raise ValueError(f"vjp: the cotangents have the structure {given}, the outputs {outer}")
+        seeds = guests.welcomed("vjp", seeds, outs)
         if create_graph is None:
             seeds_count = any(isinstance(s, Tensor) and node_of(s) is not None for s in seeds)
             create_graph = (differentiable or seeds_count) and state.recording

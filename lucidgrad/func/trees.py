@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from lucidgrad.tensor import Tensor
 
+__all__ = ["Shape", "flatten", "map", "register", "unflatten"]
+
 _map = map  # the built-in one; below is one for trees
 Parts = tuple[Iterable[Any], Any]
 
@@ -83,7 +85,15 @@ def _family(tree: Any) -> _Family | None:
 
 
 class Shape:
-    """The structure of a tree without its leaves."""
+    """The structure of a tree without its leaves.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> leaves, shape = lg.func.trees.flatten({"a": 1, "b": (2, 3)})
+    >>> leaves
+    [1, 2, 3]
+    """
 
     __slots__ = ("flat", "kind", "parts", "rest")
 
@@ -121,7 +131,15 @@ _TENSORS = {Tensor}
 
 
 def flatten(tree: Any) -> tuple[list[Any], Shape]:
-    """The leaves of a tree in order, and its structure."""
+    """The leaves of a tree in order, and its structure.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> leaves, shape = lg.func.trees.flatten({"a": 1, "b": (2, 3)})
+    >>> leaves
+    [1, 2, 3]
+    """
     leaves: list[Any] = []
     return leaves, _gather(tree, leaves)
 
@@ -175,7 +193,15 @@ def _ordered(tree: Any, shape: Shape) -> Any:
 
 
 def unflatten(shape: Shape, leaves: Iterable[Any]) -> Any:
-    """The tree of a structure with these leaves."""
+    """The tree of a structure with these leaves.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> leaves, shape = lg.func.trees.flatten({"a": 1, "b": (2, 3)})
+    >>> lg.func.trees.unflatten(shape, [10, 20, 30])
+    {'a': 10, 'b': (20, 30)}
+    """
     return shape.build(iter(leaves))
 
 

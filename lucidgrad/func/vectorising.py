@@ -11,7 +11,7 @@ from lucidgrad.ops.shape.layout import moveaxis
 from lucidgrad.random import recall, remember
 from lucidgrad.tensor import Tensor
 
-from . import trees
+from . import guests, trees
 
 
 def is_transformed(x: Tensor) -> bool:
@@ -43,7 +43,8 @@ def vmap(
     Parameters
     ----------
     func
-        A function of one example: trees of tensors in, trees of tensors out.
+        A function of one example: trees of tensors in, trees of tensors out. Where all that is mapped are arrays of
+        NumPy or CuPy, the results are, too.
     in_dims
         The axis of each argument that holds the examples, None where all examples share the argument; an int for
         all arguments, or a tuple with one entry per argument, each an int, None or a tree of them. Keyword arguments
@@ -71,10 +72,11 @@ def vmap(
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, shape, dims, size = _examples(in_dims, args)
+        given, leaves, shape, dims, size = _examples(in_dims, args)
         one = functools.partial(func, **kwargs) if kwargs else func
         if chunk_size is None or size <= chunk_size:
-            return _run(one, leaves, shape, dims, size, out_dims, randomness)
+            result = _run(one, leaves, shape, dims, size, out_dims, randomness)
+            return result if given is leaves else _left(given, dims, result)
         pieces: list[Any] = []
         drawn = remember() if randomness == "same" else None
         for start in range(0, size, chunk_size):
@@ -91,9 +93,16 @@ def vmap(
             column[0] if d is None else concat(list(column), axis=d)
             for column, d in zip(zip(*rows, strict=True), places, strict=True)
         ]
-        return trees.unflatten(outer[0], joined)
+        result = trees.unflatten(outer[0], joined)
+        return result if given is leaves else _left(given, dims, result)
 
     return mapped
+
+
+def _left(given: list[Any], dims: list[Any], result: Any) -> Any:
+    """The result of the sort that the mapped arguments are."""
+    mapped = [x for x, d in zip(given, dims, strict=True) if d is not None]
+    return trees.map(lambda y: guests.value(mapped, y), result)
 
 
 def _narrow(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
@@ -125,26 +134,30 @@ def _places(out_dims: Any, result: Any) -> list[Any]:
     return trees.broadcast_prefix(out_dims, result, "vmap: out_dims")
 
 
-def _examples(in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], Any, list[Any], int]:
-    """The leaves of all arguments, the axis of each, and the number of examples."""
+def _examples(in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], list[Any], Any, list[Any], int]:
+    """The leaves of all arguments as they are and as tensors, the axis of each, and the number of examples."""
     if isinstance(in_dims, list):
         in_dims = tuple(in_dims)
     if isinstance(in_dims, tuple) and len(in_dims) != len(args):
         raise ValueError(f"vmap: in_dims has {len(in_dims)} entries for {len(args)} arguments")
-    leaves, shape = trees.flatten(args)
+    given, shape = trees.flatten(args)
+    leaves = given
     dims = trees.broadcast_prefix(in_dims, args, "vmap: in_dims")
     sizes: dict[int, int] = {}
-    for i, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
+    for i, (x, dim) in enumerate(zip(given, dims, strict=True)):
         if dim is None:
             continue
         if isinstance(dim, bool) or not isinstance(dim, int):
             error = TypeError if isinstance(dim, bool) else ValueError
             raise error(f"vmap: in_dims has {dim!r}, expected an int or None")
         if not isinstance(x, Tensor):
-            raise ValueError(
-                f"vmap: argument {i} is a {type(x).__name__}, in_dims is {dim}; only tensors have axes to map over: "
-                f"give None, or pass it by keyword"
-            )
+            if not hasattr(x, "shape"):
+                raise ValueError(
+                    f"vmap: argument {i} is a {type(x).__name__}, in_dims is {dim}; only tensors and arrays have axes "
+                    f"to map over: give None, or pass it by keyword"
+                )
+            leaves = list(given) if leaves is given else leaves
+            x = leaves[i] = guests.received("vmap", x)
         if not -x.ndim <= dim < x.ndim:
             raise ValueError(f"vmap: argument {i} has {x.ndim} axes, in_dims asks for axis {dim}")
         dims[i] = dim % x.ndim
@@ -153,7 +166,7 @@ def _examples(in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], Any, list
         raise ValueError("vmap: no argument is mapped over; in_dims must name an axis of at least one tensor")
     if len(set(sizes.values())) > 1:
         raise ValueError(f"vmap: the mapped axes have different lengths: {sorted(set(sizes.values()))}")
-    return leaves, shape, dims, next(iter(sizes.values()))
+    return given, leaves, shape, dims, next(iter(sizes.values()))
 
 
 def _run(

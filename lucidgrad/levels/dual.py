@@ -20,6 +20,7 @@ from lucidgrad.core.items import meta_of
 from lucidgrad.core.modes import recorded, state
 from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, Primitive, joint, primitive
+from lucidgrad.core.source import run as written_out
 from lucidgrad.core.tape import Leaf
 
 from .layer import Layer, LayerBackend, Level, check_alive, filled, namespace, newer, run, structural
@@ -281,6 +282,13 @@ def has_tangent(array: Any) -> bool:
     return isinstance(array, Layer) and (type(array) is Dual or any(map(has_tangent, array.parts)))
 
 
+def has_tangents(array: Any) -> bool:
+    """Whether an array has a tangent, at any level."""
+    if not isinstance(array, Layer):
+        return False
+    return (type(array) is Dual and array.tangent is not None) or any(map(has_tangents, array.parts))
+
+
 def without_tangents(array: Any) -> Any:
     """The value alone, at every level."""
     if not isinstance(array, Layer):
@@ -332,7 +340,8 @@ def _diagonal(primitive: Primitive, moving: tuple[int, ...]) -> Callable[..., An
     names = "".join(f", push{i}" for i in moving)
     parts = " + ".join(f"push{i}(xp, ts[{i}], y, xs, keywords)" for i in moving)
     made = f"t if (t := {parts}).dtype is y.dtype and t.shape == y.shape else fitted(xp, t, y)"
-    make = eval(f"lambda fitted{names}: lambda xp, y, xs, ts, /, **keywords: {made}", {})
+    source = f"make = lambda fitted{names}: lambda xp, y, xs, ts, /, **keywords: {made}"
+    make = written_out(source, {})["make"]
     return make(_fitted, *(primitive.recipe((i,)).push(i, _meta) for i in moving))
 
 

@@ -8,6 +8,7 @@ A layer is *outside* if it is a cotangent that came into the level from a walk t
 sums over the examples of a batch where one value served them all. A walk that began inside keeps them apart.
 """
 
+import functools
 import itertools
 import math
 import threading
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import device, dispatch
+from lucidgrad.core.box import Box
 from lucidgrad.core.primitive import Kernels, Primitive, registry
 
 _numbers = itertools.count(1)
@@ -52,7 +54,6 @@ class Layer:
     """An array made of arrays, at a level."""
 
     __slots__ = ("level", "outside")
-    __array_ufunc__ = None  # NumPy leaves operators to us
     level: Level
     spread: int | None = None  # how many values stand behind one, where it is a batch
     outside: bool  # whether it is a cotangent that came into the level from outside
@@ -107,6 +108,44 @@ class Layer:
         """A layer of the same kind with one value; ``make(shape, value)`` makes arrays."""
         raise AssertionError  # every layer has one
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if not options and method == "__call__" and inputs[-1] is self:
+            operator = _reflected(ufunc)
+            if operator is not None:  # with an array of NumPy's on the left
+                return operator(self, inputs[0])
+        boxed = map_nested(_boxed, (inputs, options))
+        return map_nested(_unboxed, dispatch.box(self).__array_ufunc__(ufunc, method, *boxed[0], **boxed[1]))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        args, keywords = map_nested(_boxed, (args, keywords))
+        types = [dispatch.bound["Tensor"] if issubclass(kind, Layer) else kind for kind in types]
+        return map_nested(_unboxed, dispatch.box(self).__array_function__(function, types, args, keywords))
+
+
+def _boxed(value: Any) -> Any:
+    return dispatch.box(value) if isinstance(value, Layer) else value
+
+
+def _unboxed(value: Any) -> Any:
+    return value.array if isinstance(value, Box) else value
+
+
+def map_nested(function: Callable[[Any], Any], value: Any) -> Any:
+    """What a function makes of values in tuples, lists and dicts."""
+    if isinstance(value, (tuple, list)):
+        parts = [map_nested(function, part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, dict):
+        return {key: map_nested(function, part) for key, part in value.items()}
+    return function(value)
+
+
+@functools.cache
+def ufunc_name(ufunc: Any) -> str | None:
+    """The name of a ufunc of NumPy's; None for those of other libraries, which may have the same names."""
+    name = ufunc.__name__
+    return name if getattr(device.backend_named("cpu").library, name, None) is ufunc else None
+
 
 def shell(array: Any) -> Any:
     """The same levels around the same memory, for whoever wants to know of them after a write."""
@@ -132,7 +171,8 @@ def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         args = (other, self) if reflected else (self, other)
         if type(other) is type(self) or not isinstance(other, Layer):
-            return registry[name].find_kernel(type(self))(*args)
+            primitive, kind = registry[name], type(self)
+            return (primitive.kernels.get(kind) or primitive.kernels_for(kind)).usual(*args)
         return dispatch.compute(registry[name], args, {})
 
     return method
@@ -150,6 +190,18 @@ for _symbol, _name in BINARY.items():
     setattr(Layer, f"__r{_symbol}__", _operator(_name, reflected=True))
 for _symbol, _name in COMPARE.items():
     setattr(Layer, f"__{_symbol}__", _operator(_name, reflected=False))
+
+#: By the names of NumPy's ufuncs, the operators with a layer on the right.
+_OPERATORS = {
+    {"pow": "power"}.get(name, name): _operator(name, reflected=True) for name in (*BINARY.values(), *COMPARE.values())
+}
+
+
+@functools.cache
+def _reflected(ufunc: Any) -> Callable[[Any, Any], Any] | None:
+    return _OPERATORS.get(ufunc_name(ufunc) or "")
+
+
 setattr(Layer, "__neg__", lambda self: run("negative", self))  # noqa: B010
 setattr(Layer, "__invert__", lambda self: run("bitwise_invert", self))  # noqa: B010
 setattr(Layer, "__hash__", object.__hash__)  # noqa: B010

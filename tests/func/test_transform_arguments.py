@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import func
@@ -448,7 +449,7 @@ def test_the_order_of_keys_means_nothing(kind):
 
 # -- against PyTorch -----------------------------------------------------------------------------------
 def test_choices_are_pytorchs():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     theirs = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
     their_z, their_v = (torch.asarray(np.asarray(t)) for t in (Z, V))
     same = lambda a, b: np.testing.assert_allclose(np.asarray(a.detach()), b.detach().numpy(), rtol=1e-12)

@@ -254,7 +254,8 @@ def test_results_are_differentiable_where_the_outside_records():
     [
         (RuntimeError, lambda: func.grad(layer)(X), "one element"),
         (TypeError, lambda: func.grad(lambda x: 1.0)(X), "expected a tensor"),
-        (TypeError, lambda: func.grad(energy)(3.0), "expected tensors"),
+        (TypeError, lambda: func.grad(energy)("3.0"), "expected tensors"),
+        (TypeError, lambda: func.grad(energy)(3), "floating"),
         (ValueError, lambda: func.grad(energy, argnums=4)(X), "argnums"),
         (TypeError, lambda: func.grad(energy)(lg.arange(4)), "floating"),
         (ValueError, lambda: func.jvp(layer, (X,), (V[:2],)), "shape"),

@@ -1,12 +1,14 @@
 """What the laws share: the table of laws, calls of primitives on samples, and comparison."""
 
 import itertools
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from samples import LEVELS, PREPARE, Sample, samples_of
+from thoroughness import NIGHTLY
 
 import lucidgrad as lg
 from lucidgrad.core.primitive import Primitive, registry
@@ -58,6 +60,12 @@ def cells():
     """All pairs of law and primitive that go together."""
     names = sorted(set(registry) - set(LEVELS))
     return [(law, name) for law, name in itertools.product(LAWS, names) if LAWS[law].applies(registry[name])]
+
+
+def ways_of_programs(primitive):
+    """On which devices programs are tried, and as what they run; C has tests of its own, and CUDA takes its time."""
+    everywhere = NIGHTLY or zlib.crc32(primitive.name.encode()) % 12 == 0
+    return [("cpu", "flat"), *([("cuda", None), ("cpu", "c")] if everywhere else [])]
 
 
 # -- samples as tensors ------------------------------------------------------------------------------

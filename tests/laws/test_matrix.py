@@ -6,10 +6,10 @@ from samples import EXCEPTIONS, LEVELS
 from lucidgrad.core.primitive import registry
 from lucidgrad.levels import batching
 
-from . import batch_laws, derivative_laws, device_laws, memory_laws, value_laws
+from . import batch_laws, derivative_laws, device_laws, memory_laws, program_laws, report, value_laws
 from .law import LAWS, cells, samples_for
 
-FAMILIES = (value_laws, memory_laws, derivative_laws, batch_laws, device_laws)
+FAMILIES = (value_laws, memory_laws, derivative_laws, batch_laws, device_laws, program_laws)
 
 
 def _cell(law, name):
@@ -31,6 +31,11 @@ def test_every_primitive_has_samples():
         except LookupError as error:
             missing.append(str(error))
     assert not missing, "\n".join(missing)
+
+
+def test_the_page_is_current():
+    for path, text in report.files().items():
+        assert path.read_text(encoding="utf-8") == text, "run `python -m tests.laws`"
 
 
 def test_exceptions_are_cells():

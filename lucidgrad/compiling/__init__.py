@@ -1,0 +1,9 @@
+"""`lucidgrad.compile`: functions, transforms, modules and whole training steps as one program.
+
+`reach` finds what a function can reach, `compiled` traces a call and tells calls apart, `passes` improve the program,
+and `entry` runs it with what must hold and what else a call does. The level that traces is `lucidgrad.levels.traced`.
+"""
+
+from .compiled import CacheInfo, Compiled, CompiledModule, compile
+
+__all__ = ["CacheInfo", "Compiled", "CompiledModule", "compile"]

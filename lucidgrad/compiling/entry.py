@@ -1,0 +1,288 @@
+"""One signature of a compiled function: its program made ready, what must hold for it, and what a run does besides."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import lucidgrad as lg
+from lucidgrad.core import device
+from lucidgrad.core.dispatch import box
+from lucidgrad.core.tape import storage, touch
+from lucidgrad.func import trees
+from lucidgrad.levels.program import Action, Program, Variable, evaluate
+
+from .guards import Held
+from .history import Backward, grown
+from .passes import improved, with_own_outputs
+from .reach import Reach
+
+__all__ = ["MISS", "Entry", "Grows", "Output", "Plan", "runner"]
+
+#: What a call gives that is not for this entry.
+MISS: Any = object()
+
+
+class Output:
+    """How a tensor of the result is made: of an output of the program, or as a view of a tensor that was given."""
+
+    __slots__ = ("grows", "of", "source", "steps")
+
+    def __init__(self, source: str, of: int, steps: tuple[Any, ...] = (), grows: bool = False) -> None:
+        self.source, self.of, self.steps = source, of, steps  # source: "made" or "given"
+        self.grows = grows  # whether it has a history
+
+    def array(self, made: Sequence[Any], given: Sequence[Any]) -> Any:
+        """Its array, of what a run made and of what it was given."""
+        at = (made if self.source == "made" else given)[self.of]
+        for step, keywords, *_ in self.steps:
+            at = step.find_kernel(type(at))(at, **keywords)
+        return at
+
+
+class Grows(NamedTuple):
+    """The outputs of a program that have a history, the cotangents, and the inputs that get gradients."""
+
+    outputs: list[int]
+    seeds: list[Variable]
+    targets: list[int]
+
+
+class Plan(NamedTuple):
+    """What later runs do.
+
+    The inputs of the program are the arrays of arguments that are tensors, those of other tensors, and numbers.
+    """
+
+    program: Program
+    writes: list[int]  # which input each of the first outputs is written into
+    grads: list[tuple[int, int | None]]  # which tensor gets which output as its gradient; None: it gets none
+    outputs: list[Any]  # how the tensors of the result are made: of the program's outputs, or one that was given
+    result: Callable[[Sequence[Any]], Any]  # puts the result together from its tensors
+    grows: Grows | None  # of results that have a history; the program's last outputs are the gradients then
+
+
+class Entry:
+    """A program with its guards and effects.
+
+    Parameters
+    ----------
+    reach
+        What the function can reach besides its arguments.
+    given
+        How many arguments are tensors.
+    held
+        The other tensors.
+    plan
+        What a run does.
+    hosts
+        What Python does in every run.
+    how
+        What programs run as, see `runner`.
+    """
+
+    def __init__(
+        self, reach: Reach, given: int, held: Held, plan: Plan, hosts: Sequence[Any], how: str | None = None
+    ) -> None:
+        plan = _pruned(plan, given, held)
+        program, writes, grads, outputs, result, grows = plan
+        self.reach, self.held, self.grads = reach, held, grads
+        self.writes = [i for i in writes if i < given]  # into arguments
+        held.writes([i - given for i in writes if i >= given])
+        self._writes = bool(writes)
+        draws = any(type(e.primitive) is Action and e.primitive.draws for e in program.equations)
+        self._pure = not (draws or writes or grads or hosts)
+        self.outputs, self.result = list(outputs), result
+        self.settings = [host for host in hosts if hasattr(host, "done")]
+        others = [i for i, host in enumerate(hosts) if not hasattr(host, "done")]
+        last = max((i for i, host in enumerate(hosts) if hasattr(host, "done")), default=-1)
+        #: What Python does, in order, if that may change the numbers of settings that come later; else it comes last.
+        self.hosts = list(hosts) if others and others[0] < last else []
+        self.after = [] if self.hosts else [hosts[i] for i in others]
+        self.program, self.back = program, None
+        if grows is not None:
+            written = set(writes)
+            count = len(self.program.outputs) - len(grows.targets)
+            self.back = Backward(self.program, count, grows.seeds, grows.outputs, grows.targets, written)
+            self.program = self.back.forward
+            self.run_back = runner(self.back.backward, {}, how)
+        self.run = runner(self.program, dict(enumerate(writes)), how)
+
+    def call(self, tensors: Sequence[Any], itself: Callable[[], Any]) -> Any:
+        """The result for these arguments, or `MISS` if the program is not for them; ``itself`` calls the function."""
+        if self.reach.changed() is not None:
+            return MISS
+        held = self.held.arrays()
+        if held is None:
+            return MISS
+        arrays = [x.array for x in tensors]
+        if self._writes and not (self.held.apart(arrays) and self._apart(arrays)):
+            return MISS
+        arrays += held
+        values: list[Any] = arrays
+        if self.settings:
+            values = [*arrays]
+            for host in self.settings:
+                numbers = host()
+                if numbers is None:
+                    return MISS
+                values += numbers
+        if self.hosts:
+            values = [*arrays]
+            for host in self.hosts:
+                numbers = host()
+                values += numbers if hasattr(host, "done") else ()
+        made = self.run(values)
+        return self._finish(tensors, arrays, values, made, itself)
+
+    def _finish(
+        self,
+        tensors: Sequence[Any],
+        arrays: Sequence[Any],
+        values: Sequence[Any],
+        made: Sequence[Any],
+        itself: Callable[[], Any],
+    ) -> Any:
+        if self._writes:
+            for i in self.writes:
+                touch(arrays[i])
+            self.held.touch()
+        for i, k in self.grads:
+            self._tensor(tensors, i)._grad = None if k is None else box(made[k])
+        for host in self.settings:
+            host.done()
+        for do in self.after:
+            do()
+        found = []
+        new: dict[int, Any] = {}
+        if self.back is not None:
+            owners = [*tensors, *self.held.tensors]
+            again = functools.partial(self._again, itself, [owners[i] for i in self.back.targets])
+            tall = grown(self.back, self.run_back, made, values, owners, again)
+            new = dict(zip(self.back.growing, tall, strict=True))
+        for output in self.outputs:
+            if type(output) is not Output:
+                found.append(self._tensor(tensors, output))  # one that was given
+            elif output.grows:
+                found.append(new[output.of])
+            else:
+                found.append(box(output.array(made, arrays)))
+        return self.result(found)
+
+    def _again(self, itself: Callable[[], Any], targets: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """The gradients on the tape: the function runs once more."""
+        if not self._pure:
+            raise RuntimeError(
+                "compile: a derivative of the gradient of a compiled function is asked for, which runs once more for "
+                "that, and it draws random numbers or writes; compile the function that asks for derivatives instead"
+            )
+        leaves, _ = trees.flatten(itself())
+        tensors = [leaf for leaf in leaves if isinstance(leaf, lg.Tensor)]
+        ends = [x for x, output in zip(tensors, self.outputs, strict=True) if type(output) is Output and output.grows]
+        return list(lg.autograd.grad(ends, list(targets), list(cotangents), create_graph=True, allow_unused=True))
+
+    def _tensor(self, tensors: Sequence[Any], i: int) -> Any:
+        return tensors[i] if i < len(tensors) else self.held.tensors[i - len(tensors)]
+
+    def _apart(self, arrays: Sequence[Any]) -> bool:
+        """Whether the arguments that are written share their memory with no other, and may be written."""
+        if not self.writes:
+            return True
+        owners = [id(storage(array)) for array in (*arrays, *(self.held.arrays() or ()))]
+        written = [owners[i] for i in self.writes]
+        alone = all(owners.count(owner) == 1 for owner in written)
+        return alone and all(device.by_array[type(arrays[i])].writable(arrays[i]) for i in self.writes)
+
+
+def _pruned(plan: Plan, given: int, held: Held) -> Plan:
+    """The plan with an improved program, without tensors that nobody asks for: old gradients, for example."""
+    program, writes, grads, outputs, result, grows = plan
+    program = with_own_outputs(improved(program))
+    asked = {v for equation in program.equations for v in equation.variables} | set(program.outputs)
+    count = given + len(held)
+    kept = {i for i in range(count) if i < given or program.inputs[i] in asked} | {*writes, *(i for i, _ in grads)}
+    kept.update(out if type(out) is int else out.of for out in outputs if type(out) is int or out.source == "given")
+    kept.update(grows.targets if grows else ())
+    places = {i: k for k, i in enumerate(sorted(kept))}
+    outputs = [
+        places[out]
+        if type(out) is int
+        else Output("given", places[out.of], out.steps)
+        if out.source == "given"
+        else out
+        for out in outputs
+    ]
+    inputs = [*(program.inputs[i] for i in places), *program.inputs[count:]]
+    program = Program(inputs, program.equations, program.outputs, program.constants)
+    if grows is not None:
+        grows = Grows(grows.outputs, grows.seeds, [places[i] for i in grows.targets])
+    moved = [places[i] for i in writes], [(places[i], k) for i, k in grads]
+    held.keep([i - given for i in places if i >= given])
+    return Plan(program, *moved, outputs, result, grows)
+
+
+def runner(program: Program, into: dict[int, int], how: str | None = None) -> Callable[[Sequence[Any]], list[Any]]:
+    """What runs a program: its device's own way, ``how`` being one of several, or equation by equation ("interpret").
+
+    ``into`` says which outputs are written into which inputs, all of them when everything has been computed.
+    """
+    places = {str(v.device): v.device for v in _variables(program) if not v.is_number}
+    if len(places) == 1 and how != "interpret":
+        found = device.backend_named(next(iter(places.values()))).program(program, into, how)
+        if found is not None:
+            return found
+    return _Plain(program, into)
+
+
+def _variables(program: Program) -> list[Variable]:
+    found = [*program.inputs, *program.constants]
+    for equation in program.equations:
+        found += equation.results
+    return found
+
+
+class _Plain:
+    """Equation by equation, each value as long as somebody asks for it."""
+
+    def __init__(self, program: Program, into: dict[int, int]) -> None:
+        self.program, self.into = program, into
+        last: dict[Variable, int] = {}
+        for k, equation in enumerate(program.equations):
+            for v in equation.variables:
+                last[v] = k
+        self._free: list[list[Variable]] = [[] for _ in program.equations]
+        for v, k in last.items():
+            if v not in program.outputs:
+                self._free[k].append(v)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        program = self.program
+        known: dict[Variable, Any] = dict(program.constants)
+        known.update(zip(program.inputs, values, strict=True))
+        for equation, free in zip(program.equations, self._free, strict=True):
+            made = evaluate(equation, [known[x] if type(x) is Variable else x for x in equation.inputs])
+            known.update(zip(equation.results, made if equation.primitive.outputs else (made,), strict=True))
+            for v in free:
+                del known[v]
+        return self._outputs(known, values)
+
+    def _outputs(self, known: dict[Variable, Any], values: Sequence[Any]) -> list[Any]:
+        """Memory that nobody else has, or that of the input that it is to be written into."""
+        made = [known[v] for v in self.program.outputs]
+        taken = {id(storage(array)) for array in (*values, *self.program.constants.values()) if _is_array(array)}
+        for k, array in enumerate(made):
+            backend = device.by_array[type(array)]
+            if k in self.into:
+                made[k] = (
+                    backend.copy(array) if id(storage(array)) in taken and array is not values[self.into[k]] else array
+                )
+            elif id(storage(array)) in taken or not backend.owns(array):
+                made[k] = backend.copy(array)
+            taken.add(id(storage(made[k])))
+        for k, i in self.into.items():
+            if made[k] is not values[i]:
+                made[k] = device.by_array[type(values[i])].write(values[i], ..., made[k])
+        return made
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) in device.by_array

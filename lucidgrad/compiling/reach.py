@@ -1,0 +1,189 @@
+"""What a function can reach besides its arguments: tensors, which a program is given, and values, which must stay.
+
+A function reaches what its closure and the globals that it names hold, the object it is a method of, and from there
+lists, dictionaries, modules, optimisers and other objects. A program is valid as long as it all is as it was.
+"""
+
+import functools
+import operator
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import lucidgrad as lg
+from lucidgrad.core.source import HOME
+from lucidgrad.nn.module import KINDS
+
+__all__ = ["Reach", "is_foreign"]
+
+_VALUES = (bool, int, float, complex, str, bytes, type(None))
+_LIBRARIES = frozenset({*sys.stdlib_module_names, "lucidgrad", "numpy", "cupy", "scipy", "torch", "jax", "tqdm"})
+#: So many things are looked at; what holds more is taken as it is.
+_MOST = 200_000
+
+
+class Reach:
+    """Everything that a function, and what it is given, can reach, as it is now."""
+
+    def __init__(self, function: Callable[..., Any], given: Iterable[Any] = ()) -> None:
+        self.tensors: list[Any] = []
+        self.moving: str | None = None  # something that gives another value each time it is asked
+        self.arrays: list[Any] = []  # of other libraries
+        self._seen: dict[int, Any] = {}
+        self._checks: list[tuple[Callable[[], Iterable[Any]], list[Any], str]] = []
+        todo: deque[tuple[Any, str]] = deque([(function, getattr(function, "__name__", "the function"))])
+        todo.extend((value, "an argument") for value in given if not isinstance(value, lg.Tensor))
+        while todo and len(self._seen) < _MOST:
+            thing, path = todo.popleft()
+            if type(thing) in _VALUES or id(thing) in self._seen:
+                continue
+            self._seen[id(thing)] = thing  # alive, so that no other has its id
+            todo.extend(self._look(thing, path))
+        self._seen.clear()
+
+    def _look(self, thing: Any, path: str) -> list[tuple[Any, str]]:
+        if isinstance(thing, lg.Tensor):
+            self.tensors.append(thing)
+            return []
+        if isinstance(thing, types.FunctionType):
+            return self._function(thing, path)
+        itself = getattr(type(thing), "function_itself", None)
+        if itself is not None:  # compiled, too
+            return [(thing.function_itself, path)]
+        if isinstance(thing, types.MethodType):
+            return [(thing.__self__, path), (thing.__func__, path)]
+        if isinstance(thing, functools.partial):
+            return [(thing.func, path), (thing.args, path), (thing.keywords, path)]
+        if isinstance(thing, dict):
+            return self._watch(thing.values, path, thing)
+        if isinstance(thing, (list, tuple, deque)):
+            return self._watch(functools.partial(iter, thing), path, thing)
+        if isinstance(thing, (set, frozenset)):
+            return [(part, path) for part in thing]
+        if isinstance(thing, lg.optim.Optimizer):  # its numbers are asked for in every run
+            states = [value for state in thing.state.values() if isinstance(state, dict) for value in state.values()]
+            return [(x, path) for x in (*(p for group in thing.param_groups for p in group["params"]), *states)]
+        if isinstance(thing, lg.optim.lr_scheduler.LRScheduler):
+            return [(thing.optimizer, path)]
+        if isinstance(thing, type):  # what a class holds for all
+            names = [name for name, value in vars(thing).items() if not callable(value) and not name.startswith("__")]
+            outside = _root(thing) not in _LIBRARIES and names
+            return self._watch(lambda: [vars(thing).get(name) for name in names], path, thing) if outside else []
+        if isinstance(thing, types.BuiltinFunctionType):  # a method, maybe, of an object
+            owner = thing.__self__
+            return [] if owner is None or isinstance(owner, (types.ModuleType, type)) else [(owner, path)]
+        if isinstance(thing, (types.ModuleType, lg.Generator)):
+            return []
+        if isinstance(thing, Iterator):
+            self.moving = f"{path} reaches an iterator, which a program would not move on"
+            return []
+        if is_foreign(thing):
+            self.arrays.append(thing)
+            return []
+        if _root(type(thing)) in _LIBRARIES - {"lucidgrad"}:
+            return []
+        slots = _slots(type(thing))  # type: ignore[arg-type]  # types have a hash
+        if slots:
+            return self._watch(lambda: [getattr(thing, name, None) for name in slots], path, thing)
+        own = getattr(thing, "__dict__", None)
+        if not isinstance(own, dict):
+            return []
+        if isinstance(thing, lg.nn.Module):
+            self._seen.update((id(own[kind]), own[kind]) for kind in KINDS if kind in own)  # its names of its members
+        found = self._watch(own.values, path, own)
+        wrapped = getattr(thing, "__wrapped__", None)
+        return found if wrapped is None else [*found, (wrapped, path)]
+
+    def _function(self, function: types.FunctionType, path: str) -> list[tuple[Any, str]]:
+        cells = [cell for cell in function.__closure__ or () if _filled(cell)]
+        found = self._watch(functools.partial(map, _CONTENTS, cells), path, function) if cells else []
+        for more in (function.__defaults__, function.__kwdefaults__, getattr(function, "__wrapped__", None)):
+            found += [] if more is None else [(more, path)]
+        own_code = function.__code__.co_filename.startswith(HOME)
+        if own_code or _root(function) in _LIBRARIES - {"lucidgrad"}:
+            return found
+        names = sorted(_names(function.__code__))
+        space = function.__globals__
+        own = [name for name in names if name in space]
+        if own:
+            found += self._watch(functools.partial(_several(own), space), path, function)
+        for name in own:
+            module = space[name]
+            if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in _LIBRARIES:
+                inside = [other for other in names if other in module.__dict__]
+                if inside:
+                    found += self._watch(functools.partial(_several(inside), module.__dict__), path, module)
+        return found
+
+    def _watch(self, values: Callable[[], Iterable[Any]], path: str, owner: Any) -> list[tuple[Any, str]]:
+        """Look at values, now and before every run."""
+        known = list(values())
+        self._checks.append((values, known, path))
+        self._seen.setdefault(id(owner), owner)
+        return [(value, path) for value in known]
+
+    def arrays_known(self, sources: Iterable[Any]) -> bool:
+        """Whether all these arrays of other libraries are reached from outside."""
+        known = {id(array) for array in self.arrays}
+        return all(id(source) in known for source in sources if is_foreign(source))
+
+    def changed(self) -> str | None:
+        """Where something is not as it was."""
+        for values, known, path in self._checks:
+            try:
+                now = list(values())
+            except KeyError:  # a global that is gone
+                return path
+            if len(now) != len(known):
+                return path
+            if not all(map(operator.is_, now, known)):
+                for new, old in zip(now, known, strict=True):
+                    if new is not old and not (type(new) is type(old) and type(new) in _VALUES and _same(new, old)):
+                        return path
+        return None
+
+
+def is_foreign(thing: Any) -> bool:
+    """Whether something is an array of another library."""
+    return hasattr(thing, "__array_interface__") or hasattr(thing, "__cuda_array_interface__")
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a == b and (a != 0 or str(a) == str(b))  # -0.0 is not 0.0
+
+
+def _several(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """What gives the values of some names, always as a tuple."""
+    return operator.itemgetter(*names, names[0])
+
+
+_EMPTY = types.CellType()
+_CONTENTS = operator.attrgetter("cell_contents")
+
+
+def _filled(cell: Any) -> bool:
+    return cell != _EMPTY
+
+
+@functools.lru_cache(maxsize=1024)
+def _slots(kind: type) -> tuple[str, ...]:
+    """The attributes of objects that have no dictionary."""
+    if hasattr(kind, "__dict__") and any("__dict__" in vars(base) for base in kind.__mro__[:-1]):
+        return ()
+    named = [vars(base).get("__slots__", ()) for base in kind.__mro__]
+    return tuple(
+        name for names in named for name in ((names,) if isinstance(names, str) else names) if name[:2] != "__"
+    )
+
+
+def _root(thing: Any) -> str:
+    return (getattr(thing, "__module__", None) or "").partition(".")[0]
+
+
+@functools.lru_cache(maxsize=1024)
+def _names(code: types.CodeType) -> frozenset[str]:
+    """The names that a function and those inside it ask for."""
+    inner = [_names(part) for part in code.co_consts if isinstance(part, types.CodeType)]
+    return frozenset(code.co_names).union(*inner)

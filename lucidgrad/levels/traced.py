@@ -1,0 +1,463 @@
+"""The tracing level: an array that has its value and remembers, as a variable of a program, how it was made.
+
+Tracing computes: the first call of a compiled function is the very call that would have been made without compiling,
+with its results, its effects and its errors; the program is what it leaves behind. So nothing has to be undone or done
+twice where a program can't be made: reading a value (``if loss < 1``, ``.item()``) ends the trace, not the call.
+
+Memory. Writing in place makes a new variable. All arrays that look at one piece of memory share a `_Memory`, which
+knows the variable of the whole; one that is a view takes its part of it anew if that was written since.
+"""
+
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from lucidgrad.callers import caller
+from lucidgrad.core import device, dispatch
+from lucidgrad.core.items import Meta
+from lucidgrad.core.primitive import Primitive, registry
+
+from .layer import Layer, LayerBackend, Level, filled, run
+from .program import NUMBERS, Action, Equation, Program, Variable
+
+__all__ = [
+    "BACKEND",
+    "NO_WAY",
+    "Trace",
+    "Traced",
+    "TracedNumber",
+    "acting",
+    "constant",
+    "current",
+    "fail",
+    "program_of",
+    "read",
+    "set_back",
+    "tracing",
+    "written_into",
+]
+
+#: The trace that is under way in this thread or task.
+current: ContextVar["Trace | None"] = ContextVar("trace", default=None)
+
+
+#: That trace, quickly.
+tracing = current.get
+
+
+class _Memory:
+    """Memory that some arrays of a trace look at: the variable of the whole, and how often it was written.
+
+    ``shared``: others look at it, too, of which no step tells where; a program does not follow writes into it.
+    """
+
+    __slots__ = ("external", "owner", "shared", "version", "whole")
+
+    def __init__(self, owner: Any, whole: Variable, external: bool, shared: bool) -> None:
+        self.owner, self.whole, self.external, self.shared = owner, whole, external, shared
+        self.version = 0
+
+
+class Traced(Layer):
+    """A value, the memory it is in, and the steps that lead to it from the whole of that memory."""
+
+    __slots__ = ("__weakref__", "memory", "steps", "value", "variable", "version")
+    level: "Tracing"
+    outside = False
+
+    def __init__(
+        self, value: Any, level: "Tracing", variable: Variable, memory: _Memory, steps: tuple[Any, ...]
+    ) -> None:
+        self.value, self.level, self.variable, self.memory, self.steps = value, level, variable, memory, steps
+        self.version = memory.version
+        level.trace.alive.append(weakref.ref(self))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return (self.value,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+    @property
+    def levels(self) -> tuple[tuple[int, int | None], ...]:
+        return getattr(self.value, "levels", ())  # a traced array is no other than its value
+
+    @property
+    def held(self) -> tuple[tuple[int, int | None], ...]:
+        return getattr(self.value, "held", ())
+
+    def map(self, function: Callable[[Any], Any]) -> Any:
+        """Layers are put around other arrays to forget something, or to remember it: the variable stays the same."""
+        value = function(self.value)
+        return self.level.trace.view(value, self)
+
+    def write(self, value: Any) -> None:
+        trace: Trace = self.level.trace
+        if self.level.ended or current.get() is not trace:
+            device.by_array[type(self.value)].write(self.value, ..., value_of(value, self.level))
+            return
+        trace.write(self, value)
+
+    def filled(self, value: Any, make: Callable[..., Any]) -> Any:
+        return constant(filled(self.value, value, make))
+
+    def __repr__(self) -> str:
+        return f"Traced({self.variable!r}, {self.value!r})"
+
+
+def value_of(value: Any, level: Level) -> Any:
+    """What an array is without a level of tracing."""
+    if type(value) is Traced and value.level is level:
+        return value.value
+    return float(value) if type(value) is TracedNumber else value
+
+
+class TracedNumber(float):
+    """A Python float that a program is given anew in every run; of its value it may be asked whether it is zero."""
+
+    __slots__ = ("trace", "variable")
+    trace: "Trace"
+    variable: Variable
+
+    def __bool__(self) -> bool:
+        return True  # zeros are constants
+
+    def __neg__(self) -> Any:
+        return self.trace.arithmetic("negative", self)
+
+
+def _number_operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    def method(self: TracedNumber, other: Any) -> Any:
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        return self.trace.arithmetic(name, *((other, self) if reflected else (self, other)))
+
+    return method
+
+
+for _symbol, _name in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow"}.items():
+    setattr(TracedNumber, f"__{_symbol}__", _number_operator(_name, reflected=False))
+    setattr(TracedNumber, f"__r{_symbol}__", _number_operator(_name, reflected=True))
+
+
+class Tracing(Level):
+    """The level of a trace."""
+
+    trace: "Trace"
+
+
+class Trace:
+    """A program in the making."""
+
+    def __init__(self, name: str, strict: bool = False) -> None:
+        self.level = Tracing(name)
+        self.level.trace = self
+        self.strict = strict  # what can't be traced is an error
+        self.equations: list[Equation] = []
+        self.constants: dict[Variable, Any] = {}
+        self.hosts: list[Any] = []  # what Python does in every run, in order, and what numbers it gives
+        self.failure: str | None = None  # why there will be no program
+        self.set_back = False  # whether a generator of random numbers was
+        self.where: Any = None  # the file and the line of it
+        self.alive: list[weakref.ref[Traced]] = []
+        self._numbers = itertools.count()
+        self._memories: dict[int, _Memory] = {}
+        self._lifted: dict[int, tuple[Any, Variable]] = {}
+
+    def fail(self, reason: str) -> None:
+        """Go on computing, but make no program."""
+        if self.failure is None and not self.level.ended:
+            self.failure, frame = reason, caller()
+            self.where = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+            if self.strict:
+                at = "" if self.where is None else f" ({self.where[0]}, line {self.where[1]})"
+                raise RuntimeError(f"compile: fullgraph=True, but {reason}{at}; {WAY_OUT}")
+
+    # -- variables
+    def variable_like(self, array: Any) -> Variable:
+        """A new variable for an array like this one."""
+        home = device.by_array[type(array)]
+        return Variable(next(self._numbers), tuple(array.shape), array.dtype, home.device_of(array))
+
+    def _like(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Variable:
+        return Variable(next(self._numbers), shape, dtype, where)
+
+    def input(self, array: Any) -> Traced:
+        """An array from outside, whose memory is the caller's."""
+        return self._around(array, self.variable_like(array), external=True)
+
+    def number(self, value: float) -> TracedNumber:
+        """A Python float from outside."""
+        return self._number(value, Variable(next(self._numbers), (), float, None))
+
+    def _number(self, value: float, variable: Variable) -> TracedNumber:
+        made = TracedNumber(value)
+        made.trace, made.variable = self, variable
+        return made
+
+    def arithmetic(self, name: str, *values: Any) -> Any:
+        """What Python's numbers come to, of which some are inputs."""
+        plain = [float(value) if type(value) is TracedNumber else value for value in values]
+        made = NUMBERS[name](*plain)
+        if current.get() is not self:
+            return made
+        result = self._number(made, Variable(next(self._numbers), (), float, None))
+        self._enter(registry[name], tuple(map(self.variable, values)), {}, result.variable)
+        return result
+
+    def constant(self, array: Any) -> Traced:
+        """An array that was made inside, the same in every run."""
+        variable = self.variable_like(array)
+        self.constants[variable] = device.by_array[type(array)].copy(array)  # what is written later changes no constant
+        return self._around(array, variable)
+
+    def _around(self, array: Any, variable: Variable, external: bool = False) -> Traced:
+        """An array that is the whole of its memory, as far as the trace knows."""
+        owner = _storage(array)
+        known = self._memories.get(id(owner))
+        if known is not None:
+            known.shared = True
+        memory = self._memories[id(owner)] = _Memory(owner, variable, external, known is not None)
+        return Traced(array, self.level, variable, memory, ())
+
+    def view(self, value: Any, of: Traced) -> Any:
+        """The same variable around another array, which has the same values."""
+        if type(value) not in device.by_array:
+            return value
+        variable = self.variable(of)
+        if _storage(value) is not of.memory.owner:
+            return self._around(value, variable)
+        return Traced(value, self.level, variable, of.memory, of.steps)
+
+    def variable(self, array: Any) -> Any:
+        """What stands for an array, or for a number, in an equation."""
+        if type(array) is Traced and array.level is self.level:
+            if array.version != array.memory.version:
+                at = array.memory.whole
+                if array.steps is NO_WAY:
+                    self.fail("one of several views was read after a write into their memory")
+                for step, keywords, _, shape, dtype in () if array.steps is NO_WAY else array.steps:
+                    at = self._enter(step, (at,), keywords, self._like(shape, dtype, at.device))
+                array.variable, array.version = at, array.memory.version
+            return array.variable
+        if type(array) in device.by_array:
+            return self._lift(array)
+        return array.variable if type(array) is TracedNumber and array.trace is self else array
+
+    def _lift(self, array: Any) -> Variable:
+        """A raw array that the library made itself: a constant."""
+        found = self._lifted.get(id(array))
+        if found is None:
+            known = self._memories.get(id(_storage(array)))
+            if known is not None:
+                self.fail("memory of a traced array was used under another name")
+            variable = self.variable_like(array)
+            self.constants[variable] = device.by_array[type(array)].copy(array)
+            found = self._lifted[id(array)] = (array, variable)  # alive, so that no other has its id
+        return found[1]
+
+    # -- equations
+    def _enter(self, primitive: Any, inputs: tuple[Any, ...], keywords: dict[str, Any], *results: Variable) -> Variable:
+        self.equations.append(Equation(primitive, inputs, keywords, results))
+        return results[0]
+
+    def note(self, primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], y: Any) -> Any:
+        """Enter a call that gave ``y``."""
+        if primitive.name in _SHAPED_BY_VALUES:
+            self.fail(f"the shape of what {primitive.name} gives depends on values")
+        inputs = tuple(map(self.variable, args))
+        parts = y if primitive.outputs else (y,)
+        results = tuple(map(self.variable_like, parts))
+        if results:
+            self._enter(primitive, inputs, keywords, *results)
+        source = args[0] if primitive.view and args and type(args[0]) is Traced else None
+        if source is not None and source.level is not self.level:
+            source = None
+        made = tuple([self._made(part, v, primitive, keywords, source) for part, v in zip(parts, results, strict=True)])
+        return made if primitive.outputs else made[0]
+
+    def _made(
+        self, value: Any, variable: Variable, primitive: Primitive, keywords: dict[str, Any], source: Traced | None
+    ) -> Traced:
+        if source is None or _storage(value) is not source.memory.owner:
+            return self._around(value, variable)
+        whole = source.value
+        steps = NO_WAY
+        if primitive.outputs:  # which of them, no step tells
+            source.memory.shared = True
+        elif source.steps is not NO_WAY:
+            meta = Meta(tuple(whole.shape), whole.dtype, variable.device)
+            steps = (*source.steps, (primitive, keywords, meta, variable.shape, variable.dtype))
+        return Traced(value, self.level, variable, source.memory, steps)
+
+    def act(self, name: str, make: Callable[[], Any], draws: bool, source: Any) -> Traced:
+        """An array that is made anew in every run, by something that is no primitive."""
+        if draws and self.set_back:
+            self.fail("random numbers were drawn from a generator that had been set back")
+        array = make()
+        variable = self.variable_like(array)
+        self._enter(Action(name, make, draws, source), (), {}, variable)
+        return self._around(array, variable)
+
+    def host(self, what: Any) -> None:
+        """Let every run begin with something that Python does: ``what()`` gives numbers for the program."""
+        self.hosts.append(what)
+
+    def program(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Program:
+        """What was traced so far."""
+        return Program(inputs, self.equations, outputs, self.constants)
+
+    # -- writing
+    def write(self, target: Traced, value: Any) -> None:
+        """Take other values, in the memory that there is and in the program."""
+        memory, like = target.memory, target.value
+        if target.steps is NO_WAY or memory.shared:
+            self.fail("memory was written that several arrays share in a way that a program does not follow")
+        new = self.variable(value)
+        if type(value) is TracedNumber:  # as a constant it would be that of this run
+            self.fail("a number that changes was written into memory as it is")
+        if type(new) is not Variable or new.is_number:
+            home = device.by_array[type(like)]
+            new = self._lift(home.full((), value, like.dtype, home.device_of(like)))
+        if new.dtype != like.dtype:
+            keywords = {**registry["astype"].keywords, "dtype": like.dtype}
+            new = self._enter(registry["astype"], (new,), keywords, self._like(new.shape, like.dtype, new.device))
+        if new.shape != tuple(like.shape):
+            shape = tuple(like.shape)
+            new = self._enter(
+                registry["broadcast_to"], (new,), {"shape": shape}, self._like(shape, new.dtype, new.device)
+            )
+        device.by_array[type(like)].write(like, ..., value_of(value, self.level))
+        whole = memory.whole
+        if target.steps and target.steps is not NO_WAY:
+            steps = tuple((step, keywords, meta) for step, keywords, meta, _, _ in target.steps)
+            made = self._like(whole.shape, whole.dtype, whole.device)
+            memory.whole = self._enter(registry["overwrite"], (whole, new, None), {"steps": steps}, made)
+        else:
+            memory.whole = new
+        memory.version += 1
+        target.variable, target.version = new, memory.version
+
+
+_SHAPED_BY_VALUES = frozenset({"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"})
+
+
+def program_of(function: Callable[..., Any], *arrays: Any) -> Program:
+    """The program of a function of tensors, given raw arrays; raises where it does more than compute its results."""
+    trace = Trace("compile", strict=True)
+    inputs = [trace.input(array) for array in arrays]
+    token = current.set(trace)
+    try:
+        made = function(*map(dispatch.box, inputs))
+        results = made if isinstance(made, (tuple, list)) else (made,)
+        return trace.program([x.variable for x in inputs], [trace.variable(y.array) for y in results])
+    finally:
+        current.reset(token)
+        trace.level.ended = True
+
+
+#: What a user can do about it.
+WAY_OUT = (
+    "compute with lg.where, lg.func.cond, while_loop or scan instead of reading values, or leave that part out of the "
+    "compiled function"
+)
+
+#: The steps to one of several views that came at once: none that could be taken again.
+NO_WAY: Any = ("no way",)
+
+
+def _storage(array: Any) -> Any:
+    return device.by_array[type(array)].storage(array)
+
+
+def written_into(target: Any, value: Any) -> Any:
+    """What can be written into an array: memory that is not traced takes no traced values, and their trace ends."""
+    strange = type(value) is Traced and type(target) is not Traced
+    return read(value, "memory was written that the program does not know of") if strange else value
+
+
+def read(array: Any, why: str) -> Any:
+    """The value of a traced array, whose trace ends; any other array as it is."""
+    if type(array) is not Traced:
+        return array
+    array.level.trace.fail(why)
+    return read(array.value, why)
+
+
+def fail(reason: str) -> None:
+    """Something that only Python does, and that no program repeats: none is made of what is being traced."""
+    trace = current.get()
+    if trace is not None:
+        trace.fail(reason)
+
+
+def set_back() -> None:
+    """A generator of random numbers was set back, which no program repeats: so none may be drawn after it."""
+    trace = current.get()
+    if trace is not None:
+        trace.set_back = True
+
+
+def constant(array: Any) -> Any:
+    """A new array, which is a constant of the program if one is being traced."""
+    trace = current.get()
+    return array if trace is None or isinstance(array, Layer) else trace.constant(array)
+
+
+def acting(name: str, make: Callable[[], Any], draws: bool = False, source: Any = None) -> Any:
+    """What a function makes that is no primitive; if a program is being traced, it does so in every run."""
+    trace = current.get()
+    return make() if trace is None else trace.act(name, make, draws, source)
+
+
+def interpreter(primitive: Primitive) -> Callable[..., Any]:
+    """How a primitive runs on traced arrays: on their values, and as an equation."""
+
+    def run_traced(*args: Any, **keywords: Any) -> Any:
+        level: Any = 0
+        for a in args:
+            if type(a) is Traced and a.level > level:
+                level = a.level
+        if type(level) is int:  # numbers alone
+            return dispatch.compute(primitive, args, keywords)
+        values = [value_of(a, level) for a in args]
+        y = dispatch.compute(primitive, values, keywords)
+        trace: Trace = level.trace
+        return y if level.ended or current.get() is not trace else trace.note(primitive, args, keywords, y)
+
+    return run_traced
+
+
+class TracedBackend(LayerBackend):
+    """Values may be read, and the trace ends."""
+
+    def __init__(self) -> None:
+        super().__init__("trace", Traced, interpreter)
+
+    def to_numpy(self, array: Any) -> Any:
+        value = read(array, "a value was read")
+        return device.by_array[type(value)].to_numpy(value)
+
+    def format(self, array: Any, **options: Any) -> str:
+        value = read(array, "a value was printed")
+        return str(device.by_array[type(value)].format(value, **options))
+
+    def copy(self, array: Any) -> Any:
+        return run("clone", array)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+        return constant(super().zeros(shape, dtype, where))
+
+    def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
+        return constant(super().full(shape, value, dtype, where))
+
+
+BACKEND = TracedBackend()

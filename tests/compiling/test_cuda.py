@@ -1,0 +1,63 @@
+"""Programs on CUDA: the same as without compiling, without waiting for the device."""
+
+import numpy as np
+import pytest
+
+import lucidgrad as lg
+from lucidgrad import func
+
+pytestmark = pytest.mark.cuda
+
+
+def numbers(*shape, seed=0):
+    return lg.asarray(np.random.default_rng(seed).normal(size=shape), device="cuda")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: lg.tanh(x * 2).sum(),
+        func.grad(lambda x: (x * lg.tanh(x)).sum()),
+        lambda x: x.T @ x + lg.ones(3, 3, dtype=x.dtype, device=x.device),
+    ],
+)
+def test_functions(function):
+    compiled = lg.compile(function)
+    for seed in range(3):
+        x = numbers(4, 3, seed=seed)
+        found = compiled(x)
+        assert found.device == x.device
+        np.testing.assert_allclose(found.cpu().numpy(), function(x).cpu().numpy(), rtol=1e-13)
+    assert compiled.cache_info()[:3] == (2, 1, 0)
+
+
+def test_a_step_of_training():
+    losses = []
+    for compiling in (False, True):
+        lg.manual_seed(0)
+        model = lg.nn.Sequential(lg.nn.Linear(3, 4), lg.nn.Tanh(), lg.nn.Dropout(0.3), lg.nn.Linear(4, 2))
+        model = model.double().to("cuda")
+        optimizer = lg.optim.Adam(model.parameters(), lr=0.01)
+
+        def step(x, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        run = lg.compile(step) if compiling else step
+        lg.manual_seed(1)
+        losses.append([run(numbers(5, 3, seed=k)).item() for k in range(5)])
+    np.testing.assert_allclose(losses[1], losses[0], rtol=1e-11)
+    assert run.cache_info().hits == 3
+
+
+def test_gradients_of_results():
+    compiled = lg.compile(lambda x, w: lg.tanh(x @ w).sum())
+    for seed in range(3):
+        x, w = numbers(2, 3, seed=seed).requires_grad_(), numbers(3, 2, seed=seed + 5).requires_grad_()
+        found = lg.autograd.grad(compiled(x, w), (x, w))
+        expected = lg.autograd.grad(lg.tanh(x @ w).sum(), (x, w))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a.cpu().numpy(), b.cpu().numpy(), rtol=1e-13)
