@@ -1,18 +1,20 @@
 """Random tensors: a generator per device, seeded together by `manual_seed`."""
 
+import contextlib
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from lucidgrad.refusals import guard as _guard
 
 from .core import device as devices, dtype as dtypes
 from .core.device import Device
-from .core.dispatch import box
+from .core.dispatch import box, number
 from .creation import _shape
 from .levels.batching import enter_level, leave_level
 from .levels.layer import Layer, draws
+from .levels.traced import acting, fail, set_back, tracing
 from .ops.elementwise.exponential import exp, log1p
 from .ops.elementwise.rounding import floor
 from .ops.elementwise.trigonometric import tan
@@ -21,8 +23,9 @@ from .ops.shape.layout import reshape
 from .tensor import Tensor
 
 __all__ = [
-    "Generator", "bernoulli", "get_rng_state", "manual_seed", "multinomial", "normal", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "set_rng_state", "uniform",
+    "Generator", "bernoulli", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial", "normal",
+    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+    "uniform",
 ]  # fmt: skip
 
 
@@ -40,12 +43,23 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device = devices.located(device)
-        self.source = devices.backend_named(self.device).generator(self.device)
+        self.seed()
 
     def manual_seed(self, seed: int) -> "Generator":
         """Start anew from a seed."""
+        fail("a generator was started anew")
         self.source = devices.backend_named(self.device).generator(self.device, seed)
+        self._began = seed
         return self
+
+    def seed(self) -> int:
+        """Start anew from a seed that the system gives; returns it."""
+        self.manual_seed(_drawn_seed())
+        return self._began
+
+    def initial_seed(self) -> int:
+        """The seed that it was last started from."""
+        return self._began
 
     def get_state(self) -> Any:
         """The state, to be given to `set_state`."""
@@ -53,7 +67,12 @@ class Generator:
 
     def set_state(self, state: Any) -> None:
         """Go on from a state that `get_state` gave."""
+        set_back()
         devices.backend_named(self.device).set_state(self.source, state)
+
+
+def _drawn_seed() -> int:
+    return int.from_bytes(os.urandom(8)) >> 2  # below 2**62
 
 
 _seed: dict[str, int] = {}
@@ -61,11 +80,46 @@ _defaults: dict[Device, Generator] = {}
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generators of all devices anew from a seed; returns the CPU's."""
+    """Start the default generators of all devices anew from a seed; returns the CPU's.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> g = lg.manual_seed(0)
+    >>> a = lg.rand(2)
+    >>> g = lg.manual_seed(0)
+    >>> lg.array_equal(a, lg.rand(2))
+    True
+    """
     _seed["value"] = int(seed)
     for generator in _defaults.values():
         generator.manual_seed(_seed["value"])
     return default_generator(Device("cpu"))
+
+
+def seed() -> int:
+    """Start the default generators of all devices anew from a seed that the system gives; returns it.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> isinstance(lg.random.seed(), int)
+    True
+    """
+    return manual_seed(_drawn_seed()).initial_seed()
+
+
+def initial_seed() -> int:
+    """The seed that the CPU's default generator was last started from.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> generator = lg.manual_seed(7)
+    >>> lg.random.initial_seed()
+    7
+    """
+    return default_generator(Device("cpu")).initial_seed()
 
 
 def default_generator(device: Device) -> Generator:
@@ -93,7 +147,7 @@ def set_states(states: dict[Device, Any]) -> None:
 def remember() -> tuple[dict[Device, Any], int]:
     """All that `recall` needs: the states, and the seed of default generators that will be made later."""
     if not _seed:
-        _seed["value"] = int.from_bytes(os.urandom(8)) >> 2  # below 2**62
+        _seed["value"] = _drawn_seed()
     return states(), _seed["value"]
 
 
@@ -104,6 +158,34 @@ def recall(memory: tuple[dict[Device, Any], int]) -> None:
         if device not in known:
             generator.manual_seed(seed)
     set_states(known)
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
+    """A part of a program after which random numbers go on as if it had not drawn any, on all devices.
+
+    Parameters
+    ----------
+    devices
+        Accepted as in PyTorch: all devices are meant.
+    enabled
+        False: nothing is restored.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> generator = lg.manual_seed(3)
+    >>> with lg.random.fork_rng():
+    ...     a = lg.rand(2)
+    >>> bool((lg.rand(2) == a).all())
+    True
+    """
+    memory = remember() if enabled else None
+    try:
+        yield
+    finally:
+        if memory is not None:
+            recall(memory)
 
 
 def get_rng_state(device: Any = None) -> Any:
@@ -130,7 +212,17 @@ def get_rng_state(device: Any = None) -> Any:
 
 
 def set_rng_state(state: Any, device: Any = None) -> None:
-    """Go on from a state that `get_rng_state` gave, for one device or for all; a state that is none changes nothing."""
+    """Go on from a state that `get_rng_state` gave, for one device or for all; a state that is none changes nothing.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> state = lg.get_rng_state()
+    >>> a = lg.rand(2)
+    >>> lg.set_rng_state(state)
+    >>> lg.array_equal(a, lg.rand(2))
+    True
+    """
     if device is not None:
         state = {str(devices.located(device)): state}
     elif not isinstance(state, dict) or "seed" not in state:
@@ -162,10 +254,16 @@ def _draw(
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     backend = devices.backend_named(where)
     shape = _shape(size, how)
-    if draws.maps:
-        made = _draw_in_maps(lambda extra: box(backend.draw(source.source, how, (*extra, *shape), dtype, *args)), how)
-    else:
+    if not draws.maps and tracing() is None:
         made = box(backend.draw(source.source, how, shape, dtype, *args))
+    else:
+
+        def draw(extra: tuple[int, ...]) -> Tensor:
+            return box(
+                acting(how, lambda: backend.draw(source.source, how, (*extra, *shape), dtype, *args), draws=True)
+            )
+
+        made = _draw_in_maps(draw, how) if draws.maps else draw(())
     return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
@@ -186,6 +284,18 @@ def _draw_in_maps(draw: Callable[[tuple[int, ...]], Tensor], how: str) -> Tensor
     for level, size in maps:
         made = enter_level(made, level=level, size=size)
     return made
+
+
+def drawn(sample: Callable[[], Tensor], how: str) -> Tensor:
+    """What a sampler of another library gives: inside vmap for each example, or the same for all."""
+    if not draws.maps:
+        return sample()
+
+    def draw(extra: tuple[int, ...]) -> Tensor:
+        rows: Tensor = stack([sample() for _ in range(math.prod(extra))])
+        return reshape(rows, (*extra, *rows.shape[1:]))
+
+    return _draw_in_maps(draw, how)
 
 
 def rand(
@@ -213,7 +323,14 @@ def randn(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed numbers."""
+    """Normally distributed numbers.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.randn(2, 3).shape
+    (2, 3)
+    """
     return _draw("normal", size, dtype, device, generator, requires_grad, 0.0, 1.0)
 
 
@@ -227,7 +344,15 @@ def uniform(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Uniform numbers in [low, high)."""
+    """Uniform numbers in [low, high).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.uniform(2.0, 3.0, (100,))
+    >>> bool(((x >= 2) & (x < 3)).all())
+    True
+    """
     return _draw(
         "uniform",
         (size,) if isinstance(size, int) else (tuple(size),),
@@ -242,7 +367,14 @@ def uniform(
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
            device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Normal numbers; with tensors for ``mean`` or ``std`` the shape is theirs and gradients reach them."""
+    """Normal numbers; with tensors for ``mean`` or ``std`` the shape is theirs and gradients reach them.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.normal(lg.zeros(3), 1.0).shape
+    (3,)
+    """
     given = [p for p in (mean, std) if isinstance(p, Tensor)]
     if given and size is None:
         shape = (mean + std).shape if isinstance(mean, Tensor) and isinstance(std, Tensor) else given[0].shape
@@ -256,9 +388,18 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
 
 def randint(low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
             device: Any = None) -> Tensor:  # fmt: skip
-    """Integers in [low, high), or in [0, low) if only one bound is given: ``randint(10, (2, 3))``."""
+    """Integers in [low, high), or in [0, low) if only one bound is given: ``randint(10, (2, 3))``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.randint(0, 10, (100,))
+    >>> bool(((x >= 0) & (x < 10)).all())
+    True
+    """
     if size is None:
         low, high, size = 0, low, () if high is None else high
+    high, size = number(high), number(size)
     dtype = dtypes.named("int64") if dtype is None else dtype
     return _draw(
         "integers",
@@ -273,13 +414,27 @@ def randint(low: int, high: Any = None, size: Any = None, *, generator: Generato
 
 
 def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None) -> Tensor:
-    """The numbers 0 to n - 1 in random order."""
+    """The numbers 0 to n - 1 in random order.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> sorted(lg.randperm(4).tolist())
+    [0, 1, 2, 3]
+    """
     dtype = dtypes.named("int64") if dtype is None else dtype
     return _draw("permutation", (n,), dtype, device, generator, False)
 
 
 def bernoulli(p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Zeros and ones, a one with the probability that ``p`` gives for its place."""
+    """Zeros and ones, a one with the probability that ``p`` gives for its place.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.bernoulli(lg.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
     chance = _draw("uniform", (p.shape,), p.dtype, p.device, generator, False, 0.0, 1.0)
     return (chance < p.detach()).to(p.dtype)
 
@@ -325,21 +480,43 @@ def _filled(x: Tensor, name: str, how: str, generator: Generator | None, *args: 
 
 
 def normal_(x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Write normal numbers."""
+    """Write normal numbers.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.zeros(2, 3).normal_().shape
+    (2, 3)
+    """
     if std < 0:
         raise RuntimeError(f"normal_: given std={std}, expected at least 0")
     return x.copy_(_filled(x, "normal_", "normal", generator, 0.0, 1.0) * std + mean)
 
 
 def uniform_(x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Write uniform numbers from one bound up to the other."""
+    """Write uniform numbers from one bound up to the other.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.zeros(10).uniform_(2.0, 3.0)
+    >>> bool(((x >= 2) & (x < 3)).all())
+    True
+    """
     if from_ > to:
         raise RuntimeError(f"uniform_: given bounds {from_} and {to}, expected rising ones")
     return x.copy_(_filled(x, "uniform_", "uniform", generator, float(from_), float(to)))
 
 
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Write zeros and ones, a one with a probability, or with that which ``p`` gives for its place."""
+    """Write zeros and ones, a one with a probability, or with that which ``p`` gives for its place.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.zeros(3).bernoulli_(1.0)
+    tensor([1., 1., 1.])
+    """
     if isinstance(p, (int, float)) and not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_: given p={p}, expected a probability")
     chance = _filled(x, "bernoulli_", "uniform", generator, 0.0, 1.0, real=False)
@@ -347,7 +524,15 @@ def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -
 
 
 def random_(x: Tensor, from_: Any = None, to: int | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Write integers from one bound to before the other; without bounds all that the dtype counts without gaps."""
+    """Write integers from one bound to before the other; without bounds all that the dtype counts without gaps.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.zeros(100).random_(0, 10)
+    >>> bool(((x >= 0) & (x < 10)).all())
+    True
+    """
     if from_ is not None and to is None:
         from_, to = 0, from_
     if to is None:
@@ -368,14 +553,28 @@ def _integers_of(name: str) -> int:
 
 
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Write waiting times of a rate."""
+    """Write waiting times of a rate.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> bool((lg.zeros(10).exponential_() >= 0).all())
+    True
+    """
     if lambd <= 0:
         raise RuntimeError(f"exponential_: given lambd={lambd}, expected more than 0")
     return x.copy_(-log1p(-_filled(x, "exponential_", "uniform", generator, 0.0, 1.0)) / lambd)
 
 
 def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Write how many trials it takes to succeed, each with a probability: 1 or more."""
+    """Write how many trials it takes to succeed, each with a probability: 1 or more.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> bool((lg.zeros(10).geometric_(0.5) >= 1).all())
+    True
+    """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_: given p={p}, expected a probability between 0 and 1")
     chance = _filled(x, "geometric_", "uniform", generator, 0.0, 1.0, real=False)
@@ -383,14 +582,28 @@ def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Te
 
 
 def log_normal_(x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
-    """Write numbers whose logarithms are normal."""
+    """Write numbers whose logarithms are normal.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> bool((lg.zeros(10).log_normal_() > 0).all())
+    True
+    """
     if std <= 0:
         raise RuntimeError(f"log_normal_: given std={std}, expected more than 0")
     return x.copy_(exp(_filled(x, "log_normal_", "normal", generator, 0.0, 1.0) * std + mean))
 
 
 def cauchy_(x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Write numbers of Cauchy's distribution."""
+    """Write numbers of Cauchy's distribution.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.zeros(3).cauchy_().shape
+    (3,)
+    """
     if sigma <= 0:
         raise RuntimeError(f"cauchy_: given sigma={sigma}, expected more than 0")
     angle = math.pi * (_filled(x, "cauchy_", "uniform", generator, 0.0, 1.0) - 0.5)
@@ -399,18 +612,39 @@ def cauchy_(x: Tensor, median: float = 0, sigma: float = 1, *, generator: Genera
 
 # -- like another tensor -------------------------------------------------------------------------
 def randint_like(x: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
-    """`randint` with the shape, dtype and device of x."""
+    """`randint` with the shape, dtype and device of x.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.randint_like(lg.zeros(2), 10).shape
+    (2,)
+    """
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, x.shape, **{"dtype": x.dtype, "device": x.device, **options})
 
 
 def rand_like(x: Tensor, **options: Any) -> Tensor:
-    """`rand` with the shape, dtype and device of x."""
+    """`rand` with the shape, dtype and device of x.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.rand_like(lg.zeros(2, 3)).shape
+    (2, 3)
+    """
     return rand(*x.shape, **{"dtype": x.dtype, "device": x.device, **options})
 
 
 def randn_like(x: Tensor, **options: Any) -> Tensor:
-    """`randn` with the shape, dtype and device of x."""
+    """`randn` with the shape, dtype and device of x.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.randn_like(lg.zeros(2, 3)).shape
+    (2, 3)
+    """
     return randn(*x.shape, **{"dtype": x.dtype, "device": x.device, **options})
 
 

@@ -11,16 +11,19 @@ and states.
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from lucidgrad.core import device
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.engine import tape_namespace
-from lucidgrad.core.tape import clock, last_write, storage, touch, written
-from lucidgrad.inplace import check_writable
+from lucidgrad.core.tape import touch
+from lucidgrad.inplace import Marks, check_writable
+from lucidgrad.levels.layer import namespace
+from lucidgrad.levels.traced import Trace, current, fail, written_into
 
 Settings = dict[str, Any]
+_array_of = operator.attrgetter("array")
 
 
 class Columns(list[list[Any]]):
@@ -47,17 +50,14 @@ class Bundle:
         self.columns = Columns(len(arrays))
         self.shapes: list[tuple[int, ...]] = []
         self.rows: list[Sequence[Any]] = []  # the tensors, where arrays are replaced instead of written
-        self.marks: list[Any] | None = None  # what notes writes to the memory of these arrays
+        self.marks: Marks | None = None  # what notes writes to the memory of these arrays
 
     def renew(self, lists: Sequence[Sequence[Any]]) -> bool:
         """Take up new gradients, if all else is made of these tensors' arrays still."""
-        for k, column in enumerate(self.columns):
-            if k == 1:
-                continue
-            now = [x.array for x in lists[k]]
-            if len(column) != len(now) or not all(map(operator.is_, column, now)):
+        for k, (column, now) in enumerate(zip(self.columns, lists, strict=True)):
+            if k != 1 and (len(column) != len(now) or not all(map(operator.is_, column, map(_array_of, now)))):
                 return False
-        grads, kind, dtype = [g.array for g in lists[1]], type(self.columns[0][0]), self.dtype
+        grads, kind, dtype = list(map(_array_of, lists[1])), type(self.columns[0][0]), self.dtype
         for shape, array in zip(self.shapes, grads, strict=True):
             if type(array) is not kind or array.shape != shape or (array.dtype is not dtype and array.dtype != dtype):
                 return False
@@ -74,15 +74,8 @@ class Bundle:
     def touch(self) -> None:
         """Note that all but the gradients were written."""
         if self.marks is None:
-            arrays = [array for k, column in enumerate(self.columns) if k != 1 for array in column]
-            for array in arrays:
-                touch(array)
-            self.marks = [written[id(storage(array))] for array in arrays]  # they last as long as the arrays
-            return
-        last_write.when = when = next(clock)
-        for mark in self.marks:
-            mark.count += 1
-            mark.when = when
+            self.marks = Marks([array for k, column in enumerate(self.columns) if k != 1 for array in column])
+        self.marks.touch()
 
 
 class Step:
@@ -121,9 +114,20 @@ class Step:
         self.take(lists, settings)
 
     def take(
-        self, lists: Sequence[Sequence[Any]], settings: Settings, bundles: dict[Any, "Bundle"] | None = None
+        self,
+        lists: Sequence[Sequence[Any]],
+        settings: Settings,
+        bundles: dict[Any, "Bundle"] | None = None,
+        again: tuple[Any, ...] | None = None,
     ) -> None:
-        """Take the step; what was found out about the tensors is kept in ``bundles`` for the next time."""
+        """Take the step; what was found out about the tensors is kept in ``bundles`` for the next time.
+
+        ``again``, a function and its arguments, makes what gives the settings of later steps (`Again`), for programs
+        that take this step in every run.
+        """
+        trace = current.get()
+        if trace is not None:
+            return self._trace(trace, lists, settings, again)
         bundle = bundles.get(len(lists)) if bundles else None
         if bundle is not None and bundle.renew(lists):
             groups = [bundle]
@@ -222,6 +226,30 @@ class Step:
             for column, value in zip(written, new, strict=True):
                 column[row] = backend.write(column[row], ..., value)
 
+    def _trace(
+        self, trace: Trace, lists: Sequence[Sequence[Any]], settings: Settings, again: tuple[Any, ...] | None
+    ) -> None:
+        """The same as equations: floats among the settings are numbers that every run is given anew."""
+        if not _PLAIN.issuperset(map(type, settings.values())):
+            settings, _ = _on_host(settings)
+        known = self.prepare(**settings) if self.prepare else dict(settings)
+        if again is None:
+            trace.fail(f"{self.name} was called by something else than an optimiser of lucidgrad's")
+        else:
+            make, *given = again
+            kept = _Settings(self, make(*given), known)
+            symbols = {name: trace.number(known[name]) for name in kept.names}
+            kept.variables = [symbol.variable for symbol in symbols.values()]
+            trace.host(kept)
+            known.update(symbols)
+        if any(x.array.dtype in complexes for x in lists[0]):
+            trace.fail(f"{self.name} takes complex parameters")
+        for row in zip(*lists, strict=True):
+            for target, value in zip((row[0], *row[2:]), self.program(namespace, *map(_array_of, row), **known)):
+                new = written_into(target.array, value)
+                target.array = device.by_array[type(target.array)].write(target.array, ..., new)
+                touch(target.array)
+
     def record(self, *lists: Sequence[Any], **settings: Any) -> None:
         """The same on the tape: params, grads and settings may have a history, and what is written gets one."""
         public = tape_namespace.public
@@ -233,6 +261,52 @@ class Step:
             values = self.formula(public, *[x.clone() if k != 1 else x for k, x in enumerate(row)], **settings)
             for target, value in zip((row[0], *row[2:]), values, strict=True):
                 target.copy_(value)
+
+
+class Again(Protocol):
+    """An optimiser's later steps: what their settings are, and what notes that one was taken."""
+
+    def settings(self) -> Settings | None:
+        """The settings of the next step; None if it is not taken on the same tensors any more."""
+
+    def advance(self) -> None:
+        """Note that it was taken."""
+
+
+class _Settings:
+    """The settings of a step in a program: the floats that are not zero are given to each run, the rest must stay."""
+
+    def __init__(self, step: Step, again: Again, known: Settings) -> None:
+        self.step, self.again = step, again
+        self.names = [name for name, value in known.items() if type(value) is float and value]
+        self.rest = {name: value for name, value in known.items() if name not in self.names}
+        self.variables: list[Any] = []
+
+    def __call__(self) -> list[float] | None:
+        """The numbers of the next run; None where the settings are of another kind."""
+        settings = self.again.settings()
+        if settings is None:
+            return None
+        if not _PLAIN.issuperset(map(type, settings.values())):
+            settings, elsewhere = _on_host(settings)
+            if elsewhere:
+                return None
+        known = self.step.prepare(**settings) if self.step.prepare else dict(settings)
+        found = [known.pop(name, 0.0) for name in self.names]
+        return found if known == self.rest and all(type(x) is float and x for x in found) else None
+
+    def done(self) -> None:
+        self.again.advance()
+
+
+not_again = fail
+
+
+def do_again(what: Callable[[], Any]) -> None:
+    """Something that only Python does: programs that are being traced do it in every run."""
+    trace = current.get()
+    if trace is not None:
+        trace.host(what)
 
 
 #: Types of settings that kernels take as they are.

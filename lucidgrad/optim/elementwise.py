@@ -3,6 +3,7 @@
 import functools
 import operator
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any, ClassVar
 
 import lucidgrad as lg
@@ -48,6 +49,35 @@ class _Memo:
         return number
 
 
+class _Again:
+    """The later steps of a group, for programs that take them."""
+
+    def __init__(self, optimizer: "Elementwise", group: dict[str, Any], memo: _Memo) -> None:
+        self.optimizer, self.group, self.kept = optimizer, group, optimizer.state
+        self.params, self.states = list(memo.lists[0]), memo.states
+        self.all = list(group["params"])
+        self.number: Any = None
+
+    def settings(self) -> dict[str, Any] | None:
+        optimizer, group, states = self.optimizer, self.group, self.states
+        if optimizer.state is not self.kept or not any(map(operator.is_, optimizer.param_groups, repeat(group))):
+            return None
+        if len(group["params"]) != len(self.all) or not all(map(operator.is_, group["params"], self.all)):
+            return None
+        self.number = number = optimizer._number(states[0])
+        if states[0]:
+            if not all(map(operator.is_, map(self.kept.get, self.params), states)):
+                return None
+            if any(state != number for state in map(optimizer._number, states)):
+                return None
+        return optimizer._settings(group, number)
+
+    def advance(self) -> None:
+        for state in self.states:
+            self.optimizer._advance(state, self.number, self.group)
+        self.optimizer._opt_called = True
+
+
 class Elementwise(Optimizer):
     """An optimiser whose ``step`` is a `Step` on the parameters that have gradients.
 
@@ -56,6 +86,7 @@ class Elementwise(Optimizer):
     """
 
     _rule: ClassVar[Step]
+    _compiles = True
 
     @functools.cached_property
     def _memos(self) -> dict[int, "_Memo"]:
@@ -102,9 +133,8 @@ class Elementwise(Optimizer):
         if closure is not None:
             with lg.enable_grad():
                 loss = closure()
-        taken: list[
-            tuple[Any, _Memo, dict[str, Any]]
-        ] = []  # counted when all groups have been: an error leaves all counts equal
+        taken: list[tuple[Any, _Memo, dict[str, Any]]] = []  # counted at the end: an error leaves all counts equal
+        new: list[_Memo] = []
         for i, group in enumerate(self.param_groups):
             memo = self._memos.get(i)
             if memo is not None:
@@ -117,13 +147,14 @@ class Elementwise(Optimizer):
             for number, found in sets.items():
                 self._take(group, number, found)
                 taken.append((number, found, group))
+                new.append(found)
             if len(sets) == 1 and not group.get("differentiable"):
                 self._memos[i] = found
         for number, memo, group in taken:
-            for p, state in zip(memo.lists[0], memo.states, strict=True):
+            for state in memo.states:
                 self._advance(state, number, group)
-                if state:
-                    self.state[p] = state
+        for memo in new:
+            self.state.update((p, state) for p, state in zip(memo.lists[0], memo.states, strict=True) if state)
         return loss
 
     def _gathered(self, group: dict[str, Any]) -> dict[Any, "_Memo"]:
@@ -154,7 +185,7 @@ class Elementwise(Optimizer):
             with lg.enable_grad():
                 self._rule.record(*memo.lists, **settings)
         else:
-            self._rule.take(memo.lists, settings, memo.bundles)
+            self._rule.take(memo.lists, settings, memo.bundles, (_Again, self, group, memo))
         memo.lists[1] = []  # a memo must not keep gradients alive
 
     def _check_state(self, p: Any, state: Any) -> None:
@@ -169,6 +200,8 @@ def check_lr(lr: Any) -> None:
     """Raise unless a learning rate is a number that is not negative, or a tensor of one."""
     if isinstance(lr, lg.Tensor) and lr.size != 1:
         raise ValueError("Tensor lr must be 1-element")
+    if not isinstance(lr, (int, float, lg.Tensor)) and not hasattr(lr, "__float__"):
+        raise TypeError(f"Invalid learning rate: {lr!r}, a {type(lr).__name__}; expected a number such as 1e-3")
     check("learning rate", lr, lr >= 0)
 
 

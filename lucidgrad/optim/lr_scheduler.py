@@ -31,6 +31,8 @@ from .factors import (
 )
 from .scheduling import LRScheduler
 
+_LRScheduler = LRScheduler  # its older name
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

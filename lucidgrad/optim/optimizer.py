@@ -10,6 +10,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.autograd.graph import Handle
+from lucidgrad.ops.steps import not_again
 
 StateDict = dict[str, Any]
 #: What an optimiser is made for: tensors, named tensors, or groups of them with settings of their own.
@@ -29,12 +30,36 @@ _after_all: dict[int, Any] = {}
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> Handle:
-    """Call ``hook(optimizer, args, kwargs)`` before every step of every optimiser."""
+    """Call ``hook(optimizer, args, kwargs)`` before every step of every optimiser.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> p = lg.ones(1, requires_grad=True)
+    >>> p.grad = lg.ones(1)
+    >>> steps = []
+    >>> with lg.optim.register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: steps.append(p.item())):
+    ...     lg.optim.SGD([p], lr=0.5).step()
+    >>> steps
+    [1.0]
+    """
     return Handle(_before_all, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> Handle:
-    """Call ``hook(optimizer, args, kwargs)`` after every step of every optimiser."""
+    """Call ``hook(optimizer, args, kwargs)`` after every step of every optimiser.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> p = lg.ones(1, requires_grad=True)
+    >>> p.grad = lg.ones(1)
+    >>> steps = []
+    >>> with lg.optim.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: steps.append(p.item())):
+    ...     lg.optim.SGD([p], lr=0.5).step()
+    >>> steps
+    [0.5]
+    """
     return Handle(_after_all, hook)
 
 
@@ -44,9 +69,12 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapped(self: "Optimizer", *args: Any, **kwargs: Any) -> Any:
         if not (self._before_step or self._after_step or _before_all or _after_all):
+            if not self._compiles:
+                not_again(f"{type(self).__name__}.step() keeps numbers that a program does not know of")
             found = step(self, *args, **kwargs)
             self._opt_called = True
             return found
+        not_again("a step has hooks")
         given: tuple[Any, ...] = (self, *args)
         for hook in (*_before_all.values(), *self._before_step.values()):
             result = hook(self, given, kwargs)
@@ -67,6 +95,13 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _HOOKS = ("_before_step", "_after_step", "_before_saving", "_after_saving", "_before_loading", "_after_loading")
+
+
+def _number(value: Any) -> Any:
+    """An array library's scalar as a Python number, lest settings are computed in its dtype."""
+    if isinstance(value, lg.Tensor) or getattr(value, "shape", None) != ():
+        return value
+    return float(value) if "float" in str(value.dtype) else value.item()
 
 
 class Optimizer:
@@ -105,6 +140,7 @@ class Optimizer:
     [1.0, 2.0]
     """
 
+    _compiles = False  # whether programs that are traced can repeat a step
     #: Entries of a state that are numbers of Python here and 0-d tensors in PyTorch's.
     _numbers: tuple[str, ...] = ("step",)
     _before_step: dict[int, Any]
@@ -125,13 +161,22 @@ class Optimizer:
         self.defaults = defaults
         if isinstance(params, lg.Tensor):
             raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got a Tensor"
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got a Tensor; "
+                "put it into a list: [x]"
+            )
+        if isinstance(params, lg.nn.Module):
+            raise TypeError(
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got a module, "
+                f"{type(params).__name__}; give its .parameters()"
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                "optimizer got an empty parameter list; a generator such as parameters() can be used only once, and "
+                "modules that stand in a plain list or dict are not found: use nn.ModuleList or nn.ModuleDict"
+            )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -168,14 +213,17 @@ class Optimizer:
             if not isinstance(p, lg.Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise ValueError(
+                    "can't optimize a non-leaf Tensor: it was computed, so its gradient goes to what it was computed "
+                    "from; give that, or x.detach().requires_grad_()"
+                )
         made = {**param_group, "params": params}
         if names:
             made["param_names"] = names
         for name, default in self.defaults.items():
             if default is required and name not in made:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
-            made.setdefault(name, default)
+            made[name] = _number(made.get(name, default))
         if len(params) != len(set(params)):
             warnings.warn("optimizer contains a parameter group with duplicate parameters", stacklevel=3)
         for group in self.param_groups:

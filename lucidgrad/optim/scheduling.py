@@ -1,11 +1,13 @@
 """`LRScheduler`: what all schedulers of learning rates share."""
 
+import functools
 import types
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.ops.steps import do_again
 
 from .optimizer import Optimizer
 
@@ -128,6 +130,7 @@ class LRScheduler:
         epoch
             Deprecated: the number of the step.
         """
+        do_again(functools.partial(LRScheduler.step, self, epoch))
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "

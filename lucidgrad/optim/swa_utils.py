@@ -72,13 +72,29 @@ def get_swa_multi_avg_fn() -> Callable[[list[Any], list[Any], Any], None]:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
-    """The same as `get_ema_multi_avg_fn` for one tensor; it returns the new average."""
+    """The same as `get_ema_multi_avg_fn` for one tensor; it returns the new average.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> average = lg.optim.swa_utils.get_ema_avg_fn(0.5)
+    >>> average(lg.tensor(0.0), lg.tensor(4.0), 1)
+    tensor(2.)
+    """
     _check_decay(decay)
     return lg.no_grad()(lambda average, p, count: decay * average + (1 - decay) * p)
 
 
 def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
-    """The same as `get_swa_multi_avg_fn` for one tensor; it returns the new average."""
+    """The same as `get_swa_multi_avg_fn` for one tensor; it returns the new average.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> average = lg.optim.swa_utils.get_swa_avg_fn()
+    >>> average(lg.tensor(1.0), lg.tensor(4.0), 2)
+    tensor(2.)
+    """
     return lg.no_grad()(lambda average, p, count: average + (p - average) / (count + 1))
 
 

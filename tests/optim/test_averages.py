@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 
@@ -59,7 +60,7 @@ def test_averaged_models():
 
 
 def test_swalr_as_in_pytorch():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     for epochs, strategy in itertools.product((0, 1, 5), ("cos", "linear")):
         curves = []
         for library in (lg, torch):

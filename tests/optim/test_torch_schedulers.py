@@ -3,10 +3,11 @@
 import warnings
 
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 
-torch = pytest.importorskip("torch")
+torch = peer("torch")
 
 FACTOR = lambda n: 0.9**n
 OTHER = lambda n: 1.0 / (n + 1)

@@ -57,7 +57,7 @@ from lucidgrad.nn.functional.convolution import (
 )
 from lucidgrad.nn.functional.ctc import ctc_loss
 from lucidgrad.nn.functional.distances import cosine_similarity, pairwise_distance, pdist
-from lucidgrad.nn.functional.dropout import (
+from lucidgrad.nn.functional.dropouts import (
     alpha_dropout,
     dropout,
     dropout1d,

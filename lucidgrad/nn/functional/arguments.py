@@ -43,6 +43,17 @@ def with_batch(name: str, x: Tensor, axes: int) -> tuple[Tensor, bool]:
     )
 
 
+def check_floats(name: str, x: Any, weight: Any) -> None:
+    """Refuse integers where the weights, if any, are floats: PyTorch does, since they are mostly there by mistake."""
+    if x.is_floating_point() or x.is_complex() or (weight is not None and not weight.is_floating_point()):
+        return
+    given = "" if weight is None else f" and weights of {weight.dtype}"
+    wanted = "float32" if weight is None else str(weight.dtype)
+    raise RuntimeError(
+        f"{name}: given an input of {x.dtype}{given}, expected floating-point numbers; convert it with .to({wanted!r})"
+    )
+
+
 def on_host(x: Any) -> Any:
     """The raw array of a tensor if looking at its values costs nothing (on the CPU, outside of transforms), or None."""
     raw = getattr(x, "array", None)

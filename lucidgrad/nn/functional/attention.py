@@ -8,7 +8,8 @@ import lucidgrad as lg
 from lucidgrad.ops.attention import attention
 from lucidgrad.tensor import Tensor
 
-from .dropout import dropout
+from .arguments import check_floats
+from .dropouts import dropout
 from .linear import linear
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
@@ -60,11 +61,16 @@ def scaled_dot_product_attention(
     ([[2.0]], [[0.5], [0.5]])
     """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if not query.dtype == key.dtype == value.dtype:
+        for x in (query, key, value):
+            check_floats("scaled_dot_product_attention", x, None)
     if attn_mask is not None and attn_mask.dtype != lg.bool and not attn_mask.is_floating_point():
         raise RuntimeError(
             f"scaled_dot_product_attention: given an attn_mask of dtype {attn_mask.dtype}, expected bool, True where a "
             f"query may look, or floating point to add"
         )
+    if not query.dtype == key.dtype == value.dtype:  # flags and integers beside floats, before they are scaled
+        query = query.to(lg.result_type(query, key, value))
     if enable_gqa:
         query, key, value, attn_mask, shape = _grouped(query, key, value, attn_mask)
     if dropout_p > 0:

@@ -5,6 +5,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.amp import in_precision, rounded_once
 from lucidgrad.ops.losses import cross_entropy_rows
+from lucidgrad.ops.numbers import evened
 from lucidgrad.tensor import Tensor
 
 from .arguments import legacy_reduction, on_host, reduced
@@ -47,14 +48,25 @@ def _class_axis(name: str, x: Any, target: Any) -> int:
         kind = ValueError if target.ndim and x.shape[0] != target.shape[0] and axis else RuntimeError
         raise kind(
             f"{name}: given an input of shape {tuple(x.shape)} and a target of shape {tuple(target.shape)}, expected "
-            f"a target of shape {expected}"
+            f"a target of shape {expected}{_way_out(x, target, axis, expected)}"
         )
     if not lg.isdtype(target.dtype, "integral"):
         raise RuntimeError(
             f"{name}: given a target of dtype {target.dtype} and shape {tuple(target.shape)}, expected class numbers, "
-            f"which are integers"
+            f"which are integers; target.long() makes them"
         )
     return axis
+
+
+def _way_out(x: Any, target: Any, axis: int, expected: tuple[int, ...]) -> str:
+    """What helps where a target has the wrong shape: it may be one-hot, or have an axis of length one too many."""
+    shape = tuple(target.shape)
+    if shape == tuple(x.shape):
+        return (
+            f" with class numbers; if it is one-hot, target.argmax({axis}) gives them, and target.float() is taken as "
+            f"probabilities"
+        )
+    return f"; target.squeeze({axis}) has it" if shape == (*expected[:axis], 1, *expected[axis:]) else ""
 
 
 def _check_weight(name: str, weight: Any, classes: int) -> None:
@@ -195,6 +207,7 @@ def cross_entropy(
 
 def _with_probabilities(x: Any, t: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
     name, axis = "cross_entropy", 0 if x.ndim == 1 else 1
+    x, t, weight = evened(x, t, weight)
     classes = x.shape[axis]
     _check_weight(name, weight, classes)
     if ignore_index >= 0:

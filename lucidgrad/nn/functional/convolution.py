@@ -3,12 +3,12 @@
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.amp import is_autocast_enabled
+from lucidgrad.amp import is_autocast_enabled, rounded_once
 from lucidgrad.func import is_transformed
 from lucidgrad.ops.windows import convolution, convolution_input, fold_windows, unfold_windows
 from lucidgrad.tensor import Tensor
 
-from .arguments import Sizes, per_axis, with_batch
+from .arguments import Sizes, check_floats, per_axis, with_batch
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold",
@@ -38,6 +38,7 @@ def _check_bias(name: str, bias: Any, outputs: int) -> None:
 
 def _check_weight(name: str, x: Any, weight: Any, axes: int, groups: int, inputs: int) -> None:
     """Raise unless the weights fit: ``inputs`` channels are what they act on."""
+    check_floats(name, x, weight)
     if weight.ndim != axes + 2:
         raise RuntimeError(
             f"{name}: given a weight of shape {tuple(weight.shape)}, expected {axes + 2} axes for an input of shape "
@@ -364,6 +365,7 @@ def fold(
     return fold_windows(h, sizes=sizes, stride=stride, padding=padding, dilation=dilation)
 
 
+@rounded_once
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """Convolution along the first axis of (time, batch, channels), with weights (window, channels in, channels out).
 

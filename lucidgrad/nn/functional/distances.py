@@ -1,9 +1,8 @@
 """Distances and angles between vectors."""
 
-from typing import Any
-
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
+from lucidgrad.ops.numbers import evened
 from lucidgrad.ops.summaries import pdist
 from lucidgrad.tensor import Tensor
 
@@ -23,9 +22,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> y.tolist(), x.grad.tolist()
     ([0.0], [[0.0, 1.0]])
     """
-    a: Any = x1
-    b: Any = x2
-    a, b = lg.broadcast_arrays(a, b)
+    a, b = lg.broadcast_arrays(*evened(x1, x2))
     inner = (a * b).sum(axis=dim)
     norms = (lg.linalg.vector_norm(v, axis=dim).clip(min=eps) for v in (a, b))
     return inner / (next(norms) * next(norms))

@@ -6,7 +6,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import rounded_once
-from lucidgrad.nn.functional.arguments import on_host
+from lucidgrad.nn.functional.arguments import check_floats, on_host
 from lucidgrad.ops.linalg.linear import affine, linear as linear_map
 
 __all__ = ["bilinear", "grouped_mm", "linear", "normalize"]
@@ -32,6 +32,8 @@ def linear(input: lg.Tensor, weight: lg.Tensor, bias: lg.Tensor | None = None) -
     >>> w.grad
     tensor([[3., 4.]])
     """
+    if getattr(input, "array", weight.array).dtype is not weight.array.dtype:
+        check_floats("linear", input, weight)
     if weight.array.ndim != 2:
         return lg.matmul(input, weight) if bias is None else lg.matmul(input, weight) + bias
     return linear_map(input, weight) if bias is None else affine(input, weight, bias)
@@ -53,6 +55,8 @@ def bilinear(input1: lg.Tensor, input2: lg.Tensor, weight: lg.Tensor, bias: lg.T
         raise RuntimeError(
             f"bilinear: given inputs of shape {input1.shape} and {input2.shape}, expected the same axes but the last"
         )
+    for input in (input1, input2):
+        check_floats("bilinear", input, weight)
     y: lg.Tensor = lg.einsum("...i,oij,...j->...o", input1, weight, input2)
     return y if bias is None else y + bias
 

@@ -7,6 +7,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
 from lucidgrad.ops.losses import mean_squared_error
+from lucidgrad.ops.numbers import evened
 from lucidgrad.tensor import Tensor
 
 from .arguments import legacy_reduction, on_host, reduced
@@ -209,8 +210,7 @@ def binary_cross_entropy(
     >>> round(loss.item(), 4), p.grad.tolist()
     (0.6931, [-1.0, 1.0])
     """
-    p: Any = input
-    t: Any = target
+    p, t, weight = evened(input, target, weight)
     _same_shape("binary_cross_entropy", p, t)
     raw = on_host(p)
     if raw is not None and raw.size and not (raw.min() >= 0 and raw.max() <= 1):
@@ -255,8 +255,7 @@ def binary_cross_entropy_with_logits(
     >>> round(loss.item(), 4), x.grad.tolist()
     (0.6931, [-0.25, 0.25])
     """
-    x: Any = input
-    t: Any = target
+    x, t, weight, pos_weight = evened(input, target, weight, pos_weight)
     _same_shape("binary_cross_entropy_with_logits", x, t)
     if pos_weight is None:
         loss = (1 - t) * x - lg.logsigmoid(x)
@@ -295,8 +294,7 @@ def kl_div(
     >>> round(loss.item(), 4), x.grad.tolist()
     (0.6931, [[-1.0, 0.0]])
     """
-    x: Any = input
-    t: Any = target
+    x, t = evened(input, target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     loss = lg.exp(t) * (t - x) if log_target else lg.xlogy(t, t) - t * x
     if reduction == "batchmean":
@@ -343,8 +341,8 @@ def gaussian_nll_loss(
     >>> loss.item(), var.grad.tolist()
     (2.0, [-1.5])
     """
-    x: Any = input
-    v: Any = lg.full_like(x, var) if isinstance(var, (int, float)) else var
+    x, target, var = evened(input, target, var)
+    v: Any = var if isinstance(var, Tensor) else lg.full_like(x, var)
     shape = tuple(x.shape)
     if tuple(v.shape) != shape:
         if tuple(v.shape) == shape[:-1]:
@@ -401,8 +399,7 @@ def poisson_nll_loss(
     >>> loss.item(), x.grad.tolist()
     (2.0, [0.0, -2.0])
     """
-    x: Any = input
-    t: Any = target
+    x, t = evened(input, target)
     loss = lg.exp(x) - t * x if log_input else x - t * lg.log(x + eps)
     if full:
         some = lg.where(t > 1, t, 1)

@@ -5,6 +5,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
+from lucidgrad.ops.numbers import evened
 from lucidgrad.tensor import Tensor
 
 from .arguments import legacy_reduction, reduced
@@ -59,8 +60,7 @@ def cosine_embedding_loss(
     >>> loss.item(), x.grad.tolist()
     (1.0, [0.0, -1.0])
     """
-    a: Any = input1
-    b: Any = input2
+    a, b = evened(input1, input2)
     t: Any = target
     if t.ndim > 1 or a.ndim != t.ndim + 1 or b.ndim != t.ndim + 1:
         raise RuntimeError(
@@ -185,6 +185,7 @@ def _triplets(
             f"{name}: given shapes {tuple(anchor.shape)}, {tuple(positive.shape)} and {tuple(negative.shape)}, "
             f"expected as many axes of each"
         )
+    anchor, positive, negative = evened(anchor, positive, negative)
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = lg.minimum(far, distance(positive, negative))
@@ -265,8 +266,7 @@ def multilabel_soft_margin_loss(
     >>> round(loss.item(), 4), x.grad.tolist()
     (0.6931, [[-0.25, 0.25]])
     """
-    x: Any = input
-    t: Any = target
+    x, t, weight = evened(input, target, weight)
     loss = -(t * lg.logsigmoid(x) + (1 - t) * lg.logsigmoid(-x))
     loss = loss if weight is None else loss * weight
     reduction = legacy_reduction(size_average, reduce, reduction)

@@ -10,6 +10,8 @@ from lucidgrad.ops.normalisation import batch_norm as _batch_norm, layer_norm as
 from lucidgrad.ops.pooling import avg_pool
 from lucidgrad.tensor import Tensor
 
+from .arguments import check_floats
+
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
 
@@ -41,6 +43,7 @@ def _affine(y: Any, weight: Any, bias: Any) -> Any:
 
 
 def _check_channels(name: str, x: Any, **given: Any) -> None:
+    check_floats(name, x, None)
     if x.ndim < 2:
         raise RuntimeError(f"{name}: given an input of shape {tuple(x.shape)}, expected (n, channels, *sizes)")
     for argument, value in given.items():
@@ -194,6 +197,7 @@ def instance_norm(
 # -- layers --------------------------------------------------------------------------------------
 def _check_layer(name: str, x: Any, normalized_shape: Sequence[int], **given: Any) -> int:
     """How many axes are normalised."""
+    check_floats(name, x, None)
     shape = tuple(normalized_shape)
     if not shape or tuple(x.shape[max(x.ndim - len(shape), 0) :]) != shape:
         raise RuntimeError(

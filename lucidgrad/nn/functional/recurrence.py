@@ -7,7 +7,8 @@ import lucidgrad as lg
 from lucidgrad.ops.recurrence import gru_sequence, lstm_sequence, rnn_sequence
 from lucidgrad.tensor import Tensor
 
-from .dropout import dropout as drop
+from .arguments import check_floats
+from .dropouts import dropout as drop
 from .linear import linear
 
 __all__ = ["gru_cell", "lstm_cell", "rnn_relu_cell", "rnn_tanh_cell"]
@@ -128,6 +129,7 @@ def _backwards(layer: Any, parts: list[Tensor], start: State, weights: Any) -> t
 
 # -- cells ---------------------------------------------------------------------------------------
 def _step(mode: str, input: Tensor, state: State, *weights: Any) -> State:
+    check_floats(mode, input, weights[0])
     return LAYERS[mode](input.unsqueeze(0), state, *weights, None)[1]
 
 
