@@ -17,6 +17,7 @@ from .autograd.modes import (
     set_grad_enabled,
 )
 from .backends import cpu as _cpu  # makes the back ends known
+from .callers import caller as _caller  # makes warnings point at users' lines
 from .core.device import Device as device, get_default_device, set_default_device
 from .core.dtype import get_default_dtype, named as _named, set_default_dtype
 from .core.engine import tape_namespace as _tape_namespace
@@ -321,18 +322,22 @@ _LATER = {
     "fft": ".fft",
     "files": ".files",
     "func": ".func",
+    "hips": ".hips",
     "GradScaler": ".amp",
     "amp": ".amp",
     "autocast": ".amp",
     "bfloat16": ".backends.cpu.bfloat16",
+    "compile": ".compiling",
     "linalg": ".linalg",
     "load": ".files",
     "nn": ".nn",
+    "numpy": ".numpy",
     "optim": ".optim",
     "profiler": ".profiler",
     "save": ".files",
     "signal": ".signal",
     "special": ".special",
+    "torch": ".torch",
     "typing": ".typing",
     "utils": ".utils",
     "vmap": ".func",
@@ -396,7 +401,7 @@ def __getattr__(name: str) -> _Any:
     elif name in _METHODS:
         found = getattr(Tensor, name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
     globals()[name] = found
     _guard(__name__, (name,))
     return globals()[name]

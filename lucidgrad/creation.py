@@ -1,17 +1,20 @@
 """Making tensors: from data, from other libraries' arrays, and filled ones."""
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 from .core import device as devices, dtype as dtypes
 from .core.device import Device
-from .core.dispatch import box, floats, number, promoted
-from .core.modes import leave
-from .levels.dual import without_tangents
+from .core.dispatch import SCALARS, box, floats, number, promoted
+from .core.modes import leave, state
+from .levels.dual import has_tangents, without_tangents
 from .levels.layer import Layer, filled
+from .levels.traced import acting, constant, tracing
 from .ops.elementwise.copies import clone
 from .ops.elementwise.exponential import pow
 from .ops.shape.joining import stack
+from .refusals import warn_user
 from .tensor import Tensor
 
 __all__ = [
@@ -24,6 +27,8 @@ __all__ = [
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A new tensor with a copy of ``data``; Python floats get the default dtype.
 
+    It has no history: one that tensors in ``data`` have is dropped, with a warning. `asarray` keeps it.
+
     Examples
     --------
     >>> import lucidgrad as lg
@@ -31,11 +36,20 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     tensor([1. , 2.5])
     """
     data = box(data) if isinstance(data, Layer) else data  # the array of a tensor inside a transform
+    dropped: list[Tensor] = []
     if isinstance(data, Tensor):
+        if _has_history(data):
+            dropped.append(data)
         made = data.detach().to(device=device, dtype=dtype)
         made = leave("tensor", data, box(_backend(made.array).copy(made.array)))
     else:
-        made = box(_raw(data, dtype, device, copy=True))
+        given = data, dtype, device, True, dropped
+        made = box(_raw(*given) if tracing() is None else _taken("tensor", *given))
+    if dropped:
+        warn_user(
+            "tensor: given a tensor with a history, which its copy does not have; lg.asarray keeps it, x.detach() says "
+            "that it is not wanted"
+        )
     return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
@@ -74,8 +88,13 @@ def asarray(
         common = _common_dtype(obj) if dtype is None else dtype
         made = _stacked(obj, common, next(_tensors(obj)).device).to(device=device)
     else:
-        made = box(_raw(obj, dtype, device, copy))
+        made = box(_raw(obj, dtype, device, copy) if tracing() is None else _taken("asarray", obj, dtype, device, copy))
     return made if requires_grad is False else made.requires_grad_(requires_grad)
+
+
+def _has_history(x: Tensor) -> bool:
+    """Whether derivatives flow to a tensor, by the tape or forwards."""
+    return (state.recording and x.requires_grad) or has_tangents(x.array)
 
 
 def _tensors(obj: Any) -> Iterator[Tensor]:
@@ -92,12 +111,26 @@ def _holds_tensors(obj: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def _common_dtype(obj: Any) -> Any:
-    """What the tensors in nested sequences promote to; numbers beside them give way, but for their kind."""
+    """What tensors and arrays in nested sequences promote to; numbers beside them give way, but for their kind."""
     cpu = devices.backend_named("cpu")
-    found, plain = promoted(*(x.dtype for x in _tensors(obj))), cpu.asarray(_plain(obj)).dtype
+    kinds: list[Any] = []
+    numbers: list[Any] = [False]  # the weakest kind
+    _sort_out(obj, kinds, numbers)
+    found, plain = promoted(*kinds), cpu.asarray(numbers).dtype
     if found.kind in "biu" and plain.kind in "fc":
         return plain
     return cpu.xp.result_type(found, {"b": False, "f": 1.0, "c": 1j}.get(plain.kind, 1))
+
+
+def _sort_out(obj: Any, kinds: list[Any], numbers: list[Any]) -> None:
+    """Gather the dtypes of tensors and arrays in nested sequences, and the numbers; values may be out of reach."""
+    for part in obj:
+        if isinstance(part, (list, tuple)):
+            _sort_out(part, kinds, numbers)
+        elif isinstance(part, Tensor) or getattr(part, "shape", ()) != ():
+            kinds.append(part.dtype)
+        else:
+            numbers.append(part)
 
 
 def _stacked(obj: Any, dtype: Any, device: Any) -> Tensor:
@@ -106,29 +139,67 @@ def _stacked(obj: Any, dtype: Any, device: Any) -> Tensor:
         return stack([_stacked(part, dtype, device) for part in obj], axis=0) if obj else zeros(0, dtype=dtype)
     if isinstance(obj, Tensor):
         return obj.to(dtype=dtype)
+    if hasattr(obj, "shape"):
+        return asarray(obj, dtype=dtype, device=device)
     return full((), obj, dtype=dtype, device=device)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """The same as `asarray`, in PyTorch's spelling."""
+    """The same as `asarray`, in PyTorch's spelling.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.as_tensor([1.0, 2.0])
+    tensor([1., 2.])
+    """
     return asarray(data, dtype=dtype, device=device)
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a tensor."""
+    """Whether an object is a tensor.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.is_tensor(lg.ones(2)), lg.is_tensor([1.0])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def from_numpy(array: Any) -> Tensor:
-    """A CPU tensor that shares the memory of a NumPy array."""
+    """A CPU tensor that shares the memory of a NumPy array.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> import numpy as np
+    >>> a = np.zeros(2)
+    >>> x = lg.from_numpy(a)
+    >>> a[0] = 5
+    >>> x.tolist()
+    [5.0, 0.0]
+    """
     backend = devices.backend_named("cpu")
     if not backend.accepts(array):
         raise TypeError(f"from_numpy: given {type(array).__name__}, expected a numpy.ndarray")
-    return box(backend.asarray(array))
+    return box(acting("from_numpy", lambda: backend.asarray(array), source=array))
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor from any object with ``__dlpack__``, sharing its memory where possible."""
+    """A tensor from any object with ``__dlpack__``, sharing its memory where possible.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> import numpy as np
+    >>> a = np.ones(2)
+    >>> x = lg.from_dlpack(a)
+    >>> a[0] = 5
+    >>> x
+    tensor([5., 1.], dtype=float64)
+    """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
     on_cuda = x.__dlpack_device__()[0] in (2, 13)  # device memory, managed memory
@@ -141,7 +212,14 @@ def _backend(array: Any) -> Any:
     return devices.by_array[type(array)]
 
 
-def _raw(obj: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+def _taken(name: str, obj: Any, *how: Any) -> Any:
+    """An array of data from outside; a program that is being traced looks at the data in every run."""
+    if type(obj) in SCALARS:
+        return constant(_raw(obj, *how))
+    return acting(name, functools.partial(_raw, obj, *how), source=obj)
+
+
+def _raw(obj: Any, dtype: Any, device: Any, copy: bool | None, dropped: list[Tensor] | None = None) -> Any:
     home = devices.recognise(obj)
     if home is None and hasattr(obj, "__cuda_array_interface__"):
         home = devices.backend_named("cuda")
@@ -155,15 +233,17 @@ def _raw(obj: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
             raise ValueError(f"asarray: copy=False, but an array on {home.name} must be copied to get to {where}")
         made = backend.receive(obj, home, where, False)
         return made if dtype is None else backend.asarray(made, dtype=dtype, where=where)
-    return backend.asarray(_plain(obj), dtype=dtype, where=where, copy=copy)
+    return backend.asarray(_plain(obj, dropped), dtype=dtype, where=where, copy=copy)
 
 
-def _plain(obj: Any) -> Any:
-    """Nested sequences that hold tensors, as plain data."""
+def _plain(obj: Any, dropped: list[Tensor] | None = None) -> Any:
+    """Nested sequences that hold tensors, as plain data; those whose history is lost are noted."""
     if isinstance(obj, Tensor):
+        if dropped is not None and _has_history(obj):
+            dropped.append(obj)
         return obj.tolist()
     if isinstance(obj, (list, tuple)):
-        return [_plain(part) for part in obj]
+        return [_plain(part, dropped) for part in obj]
     return obj
 
 
@@ -181,7 +261,8 @@ def _shape(size: tuple[Any, ...], name: str) -> tuple[int, ...]:
 def _filled(name: str, size: tuple[Any, ...], value: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     where = devices.located(device)
     dtype = dtypes.get_default_dtype() if dtype is None else dtypes.checked(name, dtype)
-    made: Tensor = box(devices.backend_named(where).full(_shape(size, name), value, dtype, where))
+    array = devices.backend_named(where).full(_shape(size, name), value, dtype, where)
+    made: Tensor = box(array if tracing() is None else constant(array))
     return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
@@ -198,17 +279,38 @@ def zeros(shape: Any, *more: int, dtype: Any = None, device: Any = None, require
 
 
 def ones(shape: Any, *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones: ``ones((2, 3))`` or ``ones(2, 3)``."""
+    """Ones: ``ones((2, 3))`` or ``ones(2, 3)``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2, 3).shape
+    (2, 3)
+    """
     return _filled("ones", (shape, *more), 1, dtype, device, requires_grad)
 
 
 def empty(shape: Any, *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor whose values are not to be relied on (they are zeros)."""
+    """A tensor whose values are not to be relied on (they are zeros).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.empty((2, 3)).shape
+    (2, 3)
+    """
     return _filled("empty", (shape, *more), 0, dtype, device, requires_grad)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """One value everywhere; a Python number decides the dtype if none is given."""
+    """One value everywhere; a Python number decides the dtype if none is given.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.full((2,), 7.0)
+    tensor([7., 7.])
+    """
     if isinstance(fill_value, Tensor):
         fill_value, dtype = fill_value.item(), fill_value.dtype if dtype is None else dtype
     fill_value = number(fill_value)
@@ -241,24 +343,52 @@ def _like(x: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> T
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros of another tensor's shape, dtype and device."""
+    """Zeros of another tensor's shape, dtype and device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.zeros_like(lg.tensor([1, 2]))
+    tensor([0, 0])
+    """
     return _like(x, 0, dtype, device, requires_grad)
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones of another tensor's shape, dtype and device."""
+    """Ones of another tensor's shape, dtype and device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones_like(lg.tensor([1, 2]))
+    tensor([1, 1])
+    """
     return _like(x, 1, dtype, device, requires_grad)
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of another's shape, dtype and device whose values are not to be relied on."""
+    """A tensor of another's shape, dtype and device whose values are not to be relied on.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.empty_like(lg.ones(2, 3)).shape
+    (2, 3)
+    """
     return _like(x, 0, dtype, device, requires_grad)
 
 
 def full_like(
     x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """One value in another tensor's shape, dtype and device."""
+    """One value in another tensor's shape, dtype and device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.full_like(lg.ones(2), 7.0)
+    tensor([7., 7.])
+    """
     return _like(x, fill_value.item() if isinstance(fill_value, Tensor) else fill_value, dtype, device, requires_grad)
 
 
@@ -281,7 +411,7 @@ def arange(
     tensor([0, 1, 2])
     """
     start, stop = (0, start) if stop is None else (start, stop)
-    parts = [p.item() if isinstance(p, Tensor) else number(p) for p in (start, stop, step)]
+    parts = [_number("arange", p) for p in (start, stop, step)]
     if parts[2] == 0:
         raise ValueError("arange: step is 0, expected another number")
     if dtype is None:
@@ -308,6 +438,7 @@ def linspace(
     >>> lg.linspace(0, 1, 3)
     tensor([0. , 0.5, 1. ])
     """
+    start, stop = _number("linspace", start), _number("linspace", stop)
     if dtype is None:
         complex_ = isinstance(start, complex) or isinstance(stop, complex)
         dtype = dtypes.default_complex_dtype() if complex_ else dtypes.get_default_dtype()
@@ -335,6 +466,7 @@ def logspace(
     tensor([  1.,  10., 100.])
     """
     dtype = dtypes.get_default_dtype() if dtype is None else dtypes.checked("logspace", dtype)
+    base = number(base)
     kind = dtype if dtype in floats else dtypes.named("float64")
     made = pow(float(base), linspace(start, stop, num, dtype=kind, device=device, endpoint=endpoint))
     made = made.to(dtype=dtype)
@@ -342,7 +474,14 @@ def logspace(
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A number as a 0-d tensor, of the default dtype if none is given (PyTorch's meaning)."""
+    """A number as a 0-d tensor, of the default dtype if none is given (PyTorch's meaning).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.scalar_tensor(3)
+    tensor(3.)
+    """
     dtype = (
         (dtypes.default_complex_dtype() if isinstance(s, complex) else dtypes.get_default_dtype())
         if dtype is None
@@ -384,13 +523,33 @@ def eye(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones on a diagonal, zeros elsewhere."""
+    """Ones on a diagonal, zeros elsewhere.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     return _made("eye", device, requires_grad, n_rows, n_cols, k=k, dtype=dtype)
+
+
+def _number(name: str, value: Any) -> Any:
+    """A number of Python, which a tensor or an array of one element may stand for."""
+    if not hasattr(value, "item"):
+        return value
+    if getattr(value, "requires_grad", False):
+        raise RuntimeError(
+            f"{name}: given a tensor that requires grad, but what is made has no history; detach it, or compute with "
+            f"lg.{name} of numbers"
+        )
+    return value.item() if isinstance(value, Tensor) else number(value)
 
 
 def _made(name: str, device: Any, requires_grad: bool, *args: Any, dtype: Any, **options: Any) -> Tensor:
     where = devices.located(device)
     dtype = dtypes.checked(name, dtype)
-    made: Tensor = box(devices.backend_named(where).create(name, where, *args, dtype=dtype, **options))
+    made: Tensor = box(constant(devices.backend_named(where).create(name, where, *args, dtype=dtype, **options)))
     return made if requires_grad is False else made.requires_grad_(requires_grad)

@@ -19,7 +19,7 @@ __all__ = [
     "Event", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count", "empty_cache",
     "get_device_capability", "get_device_name", "get_rng_state", "is_available", "is_initialized", "manual_seed",
     "manual_seed_all", "max_memory_allocated", "mem_get_info", "memory_allocated", "memory_reserved",
-    "reset_peak_memory_stats", "set_device", "set_rng_state", "set_stream", "stream", "synchronize",
+    "reset_peak_memory_stats", "set_device", "set_rng_state", "set_stream", "stream", "synchronize", "version",
 ]  # fmt: skip
 
 
@@ -36,12 +36,42 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """The number of CUDA devices; 0 without CuPy, a driver or a GPU."""
+    """The number of CUDA devices; 0 without CuPy, a driver or a GPU.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.cuda.device_count() >= 0
+    True
+    """
     return driver.device_count()
 
 
+def version() -> str | None:
+    """The version of CUDA that CuPy runs with, such as ``"12.9"``; None without a device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     assert lg.cuda.version()
+    """
+    if not is_available():
+        return None
+    number = int(_cupy().runtime.runtimeGetVersion())
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 def is_initialized() -> bool:
-    """Whether a CUDA device was used."""
+    """Whether a CUDA device was used.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     x = lg.ones(2, device="cuda")
+    ...     assert lg.cuda.is_initialized()
+    """
     return _devices.is_loaded("cuda")
 
 
@@ -65,12 +95,26 @@ def _number(device: Any) -> int:
 
 # -- devices -------------------------------------------------------------------------------------
 def current_device() -> int:
-    """The index of the device that ``"cuda"`` means."""
+    """The index of the device that ``"cuda"`` means.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     assert lg.cuda.current_device() == 0
+    """
     return _number(None)
 
 
 def set_device(device: Any) -> None:
-    """Let ``"cuda"`` mean a device from now on, in this thread."""
+    """Let ``"cuda"`` mean a device from now on, in this thread.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     lg.cuda.set_device(0)
+    """
     number = _number(device)
     _cupy().runtime.setDevice(number)
 
@@ -82,6 +126,13 @@ class device:
     ----------
     device
         An index, a name such as ``"cuda:1"``, or a device. None changes nothing.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     with lg.cuda.device(0):
+    ...         assert lg.ones(2, device="cuda").device.index == 0
     """
 
     def __init__(self, device: Any) -> None:
@@ -104,19 +155,40 @@ _on = device  # where an argument has its name
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a device's model."""
+    """The name of a device's model.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     name = lg.cuda.get_device_name()
+    """
     name = _cupy().runtime.getDeviceProperties(_number(device))["name"]
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a device, e.g. ``(8, 0)``."""
+    """The compute capability of a device, e.g. ``(8, 0)``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     major, minor = lg.cuda.get_device_capability()
+    """
     found = _cupy().runtime.getDeviceProperties(_number(device))
     return int(found["major"]), int(found["minor"])
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until all work on a device is done."""
+    """Wait until all work on a device is done.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     lg.cuda.synchronize()
+    """
     with _on(_number(device)):
         _cupy().runtime.deviceSynchronize()
     _backend().streams.sweep()
@@ -133,6 +205,16 @@ class Stream:
         The device, by default the current one.
     priority
         Lower numbers come first.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     side = lg.cuda.Stream()
+    ...     side.wait_stream(lg.cuda.current_stream())
+    ...     with lg.cuda.stream(side):
+    ...         y = lg.ones(3, device="cuda") * 2
+    ...     side.synchronize()
     """
 
     def __init__(self, device: Any = None, priority: int = 0) -> None:
@@ -211,6 +293,14 @@ class stream:
     ----------
     stream
         The stream.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     side = lg.cuda.Stream()
+    ...     with lg.cuda.stream(side):
+    ...         assert lg.cuda.current_stream() == side
     """
 
     def __init__(self, stream: Stream | None) -> None:
@@ -232,17 +322,40 @@ class stream:
 
 
 def set_stream(stream: Stream) -> None:
-    """Send work to a stream from now on."""
+    """Send work to a stream from now on.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     before = lg.cuda.current_stream()
+    ...     lg.cuda.set_stream(lg.cuda.Stream())
+    ...     lg.cuda.set_stream(before)
+    """
     stream.place.enter()
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that work on a device is sent to."""
+    """The stream that work on a device is sent to.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     lg.cuda.current_stream().synchronize()
+    """
     return Stream._of(_backend().streams.place_now(_number(device)))
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that work on a device is sent to unless another is chosen."""
+    """The stream that work on a device is sent to unless another is chosen.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     assert lg.cuda.default_stream() == lg.cuda.current_stream()
+    """
     return Stream._of(_backend().streams.place_for(_number(device), _cupy().Stream.null))
 
 
@@ -255,6 +368,14 @@ class Event:
         Whether `elapsed_time` can be asked.
     blocking
         Whether `synchronize` leaves the processor to others.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     event = lg.cuda.Event()
+    ...     event.record()
+    ...     event.synchronize()
     """
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
@@ -299,33 +420,79 @@ def _asked(name: str) -> Callable[[int], Any]:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors occupy on a device."""
+    """Bytes that tensors occupy on a device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     x = lg.ones(1000, device="cuda")
+    ...     assert lg.cuda.memory_allocated() >= 4000
+    """
     return int(_asked("allocated")(_number(device)))
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that were taken from a device, in use or not."""
+    """Bytes that were taken from a device, in use or not.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     assert lg.cuda.memory_reserved() >= lg.cuda.memory_allocated()
+    """
     return int(_asked("reserved")(_number(device)))
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors occupied since `reset_peak_memory_stats`, or since this was first asked."""
+    """The most bytes that tensors occupied since `reset_peak_memory_stats`, or since this was first asked.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     x = lg.ones(1000, device="cuda")
+    ...     assert lg.cuda.max_memory_allocated() >= 4000
+    """
     return int(_asked("max_allocated")(_number(device)))
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Count `max_memory_allocated` from now on."""
+    """Count `max_memory_allocated` from now on.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     lg.cuda.reset_peak_memory_stats()
+    ...     assert lg.cuda.max_memory_allocated() == lg.cuda.memory_allocated()
+    """
     _asked("reset_peak")(_number(device))
 
 
 def empty_cache() -> None:
-    """Give memory that no tensor occupies back to the devices."""
+    """Give memory that no tensor occupies back to the devices.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     lg.cuda.empty_cache()
+    """
     if is_initialized():
         _backend().memory.empty_cache()
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free and the whole memory of a device in bytes."""
+    """The free and the whole memory of a device in bytes.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     free, whole = lg.cuda.mem_get_info()
+    ...     assert 0 <= free <= whole
+    """
     with _on(_number(device)):
         free, total = _cupy().runtime.memGetInfo()
     return int(free), int(total)
@@ -333,24 +500,55 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 # -- random numbers ------------------------------------------------------------------------------
 def manual_seed(seed: int) -> None:
-    """Start the default generator of the current device anew from a seed; does nothing without a device."""
+    """Start the default generator of the current device anew from a seed; does nothing without a device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     lg.cuda.manual_seed(0)
+    """
     if is_available():
         random.default_generator(Device("cuda", current_device())).manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """The same for all devices."""
+    """The same for all devices.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     lg.cuda.manual_seed_all(0)
+    """
     for number in range(device_count()):
         random.default_generator(Device("cuda", number)).manual_seed(seed)
 
 
 def get_rng_state(device: Any = None) -> Any:
-    """The state of a device's default generator."""
+    """The state of a device's default generator.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     state = lg.cuda.get_rng_state()
+    """
     return random.default_generator(Device("cuda", _number(device))).get_state()
 
 
 def set_rng_state(state: Any, device: Any = None) -> None:
-    """Go on from a state that `get_rng_state` gave."""
+    """Go on from a state that `get_rng_state` gave.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     state = lg.cuda.get_rng_state()
+    ...     a = lg.rand(2, device="cuda")
+    ...     lg.cuda.set_rng_state(state)
+    ...     assert lg.array_equal(a, lg.rand(2, device="cuda"))
+    """
     random.default_generator(Device("cuda", _number(device))).set_state(state)
 
 

@@ -1,5 +1,6 @@
 """The data type functions of the Array API standard, on the canonical dtypes that all devices show."""
 
+import math
 from typing import Any, NamedTuple
 
 from .core import device, dtype as dtypes
@@ -40,6 +41,11 @@ class FloatInfo(NamedTuple):
     def tiny(self) -> float:
         """PyTorch's name of the smallest normal number."""
         return self.smallest_normal
+
+    @property
+    def resolution(self) -> float:
+        """The power of ten that decimal digits can be told apart by."""
+        return 10.0 ** -math.floor(-math.log10(self.eps))
 
 
 class IntegerInfo(NamedTuple):

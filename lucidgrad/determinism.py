@@ -21,5 +21,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on."""
+    """Whether `use_deterministic_algorithms` is on.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.are_deterministic_algorithms_enabled()
+    False
+    """
     return _enabled

@@ -2,6 +2,7 @@
 
 import html
 import itertools
+from pathlib import Path
 from typing import Any
 
 #: How boxes of a kind look: fill, edge, and what the legend says.
@@ -16,6 +17,9 @@ COLOURS = {
     "group": ("#fdf6d2", "#a08a1f", "collapsed"),
     "end": ("#3d4656", "#20262f", "loss"),
 }
+
+#: Files that matplotlib draws, by how their names end.
+PICTURES = (".png", ".pdf", ".jpg", ".eps")
 
 _FONT = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
 _GLYPH = 0.615  # the width of a letter of these fonts, in parts of their size
@@ -157,13 +161,20 @@ class Layout:
         for place, offset, start in zip(layer, offsets, starts, strict=True):
             place.x = start + offset
 
+    @property
+    def legend(self) -> list[tuple[str, float]]:
+        """The kinds of boxes that there are, and how wide their entries in the legend are."""
+        there = {place.box.kind for layer in self.layers for place in layer if place.box is not None}
+        return [(kind, len(COLOURS[kind][2]) * _LINE * _GLYPH + 30) for kind in COLOURS if kind in there]
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """Width and height, with the legend."""
+        return max(self.width, sum(width for _, width in self.legend) + 2 * _GAP), self.height + 30
+
     def svg(self) -> str:
         """The drawing."""
-        kinds = [
-            k for k in COLOURS if any(p.box is not None and p.box.kind == k for layer in self.layers for p in layer)
-        ]
-        legend = [(k, len(COLOURS[k][2]) * _LINE * _GLYPH + 30) for k in kinds]
-        width, height = max(self.width, sum(w for _, w in legend) + 2 * _GAP), self.height + 30
+        (width, height), legend = self.extent, self.legend
         out = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{_FONT}">',
@@ -183,29 +194,92 @@ class Layout:
             x += step
         return "\n".join([*out, "</svg>"])
 
+    def draw(self, path: Path) -> None:
+        """Write a picture by matplotlib, which is laid out as the SVG is."""
+        try:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+            from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+            from matplotlib.path import Path as Curve
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"save: given {path.name!r}, which matplotlib draws, and it is not installed: pip install matplotlib; "
+                f".svg and .dot files need nothing"
+            ) from error
+        (width, height), points = self.extent, 72  # letters are as large as in the SVG: a unit is a point
+        figure: Any = Figure(figsize=(width / points, height / points), facecolor="white")
+        FigureCanvasAgg(figure)
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, width), ylim=(height, 0))
+        axes.axis("off")
+        codes = {"M": [Curve.MOVETO], "C": [Curve.CURVE4] * 3, "L": [Curve.LINETO]}
+        for arrow in self.arrows:
+            steps = _points(arrow)
+            corners = [point for _, some in steps for point in some]
+            curve = Curve(corners, [code for kind, _ in steps for code in codes[kind]])
+            axes.add_patch(
+                FancyArrowPatch(
+                    path=curve, arrowstyle="-|>", mutation_scale=8, color="#667", lw=1.3, shrinkA=0, shrinkB=0
+                )
+            )
+
+        def rectangle(kind: str, x: float, y: float, w: float, h: float, corner: float) -> None:
+            fill, edge, _ = COLOURS[kind]
+            style = f"round,pad=0,rounding_size={corner}"
+            axes.add_patch(FancyBboxPatch((x, y), w, h, boxstyle=style, fc=fill, ec=edge, lw=1.2))
+
+        for place in (place for layer in self.layers for place in layer if place.box is not None):
+            box: Any = place.box
+            (ink, dim), y = _inks(box.kind), place.y + _PAD + _TITLE - 3
+            rectangle(box.kind, place.x - place.width / 2, place.y, place.width, place.height, 6)
+            look: dict[str, Any] = {"ha": "center", "va": "baseline", "family": "DejaVu Sans Mono", "parse_math": False}
+            axes.text(place.x, y, box.title, color=ink, fontsize=_TITLE, weight="bold", **look)
+            for n, line in enumerate(box.lines, 1):
+                axes.text(place.x, y + n * (_LINE + 4), line, color=dim, fontsize=_LINE, **look)
+        x = float(_GAP)
+        for kind, step in self.legend:
+            rectangle(kind, x, height - 26, 12, 12, 3)
+            axes.text(x + 17, height - 16, COLOURS[kind][2], color="#445", fontsize=_LINE, family="DejaVu Sans Mono")
+            x += step
+        largest = max(width, height) / points  # pixels of a side are limited
+        figure.savefig(path, dpi=min(150, 30_000 / largest))
+
 
 def _stiff(one: _Place, other: _Place) -> float:
     """How much an arrow between two places is to be straight: long ones most."""
     return (1.0, 2.0, 8.0)[(one.box is None) + (other.box is None)]
 
 
-def _curve(path: list[_Place]) -> str:
-    """An arrow from the bottom of a box to the top of another, straight through the layers that it passes."""
+def _points(path: list[_Place]) -> list[tuple[str, list[tuple[float, float]]]]:
+    """An arrow from the bottom of a box to the top of another, straight through the layers that it passes.
+
+    Steps as SVG names them: M goes to a point, C is a cubic curve to the last of three, L a line.
+    """
     x, y = path[0].x, path[0].y + path[0].height
-    words = [f"M{x:.1f},{y:.1f}"]
+    steps = [("M", [(x, y)])]
     for place in path[1:]:
         end = place.y - (2 if place is path[-1] else 0)
-        words.append(f"C{x:.1f},{(y + end) / 2:.1f} {place.x:.1f},{(y + end) / 2:.1f} {place.x:.1f},{end:.1f}")
+        steps.append(("C", [(x, (y + end) / 2), (place.x, (y + end) / 2), (place.x, end)]))
         x, y = place.x, end if place is path[-1] else place.y + place.height
         if place is not path[-1]:
-            words.append(f"L{x:.1f},{y:.1f}")
+            steps.append(("L", [(x, y)]))
+    return steps
+
+
+def _curve(path: list[_Place]) -> str:
+    words = [kind + " ".join(f"{x:.1f},{y:.1f}" for x, y in points) for kind, points in _points(path)]
     return f'<path d="{" ".join(words)}" fill="none" stroke="#667" stroke-width="1.3" marker-end="url(#tip)"/>'
+
+
+def _inks(kind: str) -> tuple[str, str]:
+    """The colours of a title and of the lines below."""
+    return ("white", "#d5dbe6") if kind == "end" else ("#1d2430", "#4b5566")
 
 
 def _drawn(place: _Place) -> str:
     box: Any = place.box
     fill, edge, _ = COLOURS[box.kind]
-    ink, dim = ("white", "#d5dbe6") if box.kind == "end" else ("#1d2430", "#4b5566")
+    ink, dim = _inks(box.kind)
     left, y = place.x - place.width / 2, place.y + _PAD + _TITLE - 3
     out = [
         f'<g><title>{html.escape(box.label)}</title><rect x="{left:.1f}" y="{place.y:.1f}" width="{place.width:.1f}" '

@@ -1,6 +1,8 @@
 """Sizes: of tensors, and of windows that slide over axes, which rules and kernels both ask."""
 
+import math
 import operator
+from collections.abc import Iterable
 from typing import Any, overload
 
 from .core.errors import OutOfMemoryError
@@ -9,6 +11,31 @@ from .core.errors import OutOfMemoryError
 TOO_MANY = 2**36
 
 Sizes = tuple[int, ...]
+
+
+class Shape(tuple[int, ...]):
+    """The lengths of axes, which know that they are no values, and their product."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return math.prod(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return type(self)(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Iterable[int]) -> "Shape":  # type: ignore[override]
+        return type(self)((*self, *other))
+
+    def __mul__(self, times: Any) -> "Shape":
+        return type(self)(tuple(self) * times)
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self),)
 
 
 class Size(int):
@@ -25,11 +52,11 @@ class Size(int):
         return made
 
     @overload
-    def __call__(self, dim: None = None) -> tuple[int, ...]: ...
+    def __call__(self, dim: None = None) -> Shape: ...
     @overload
     def __call__(self, dim: int) -> int: ...
-    def __call__(self, dim: int | None = None) -> int | tuple[int, ...]:  # noqa: D102
-        return self._shape if dim is None else self._shape[dim]
+    def __call__(self, dim: int | None = None) -> int | Shape:  # noqa: D102
+        return Shape(self._shape) if dim is None else self._shape[dim]
 
 
 def lead_and_last(shape: Sizes, count: int) -> tuple[Sizes, Sizes]:

@@ -180,7 +180,7 @@ def _need_axis(name: str, axes: Sequence[int]) -> None:
 
 
 # -- complex numbers -------------------------------------------------------------------------------
-def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
+def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The Fourier transform over one axis.
 
     Parameters
@@ -189,7 +189,7 @@ def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward"
         Complex or real numbers.
     n
         The number of points: the axis is cut, or filled up with zeros. Its length by default.
-    axis, dim
+    axis
         The axis to transform.
     norm
         What is scaled: ``"backward"`` the inverse by 1/n, ``"forward"`` this by 1/n, ``"ortho"`` both by 1/√n.
@@ -203,10 +203,10 @@ def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward"
     >>> x.grad.tolist()
     [8.0, 16.0, 24.0, 32.0]
     """
-    return _full("fft", x, n, axis if dim is None else dim, norm, inverse=False)
+    return _full("fft", x, n, axis, norm, inverse=False)
 
 
-def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
+def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse Fourier transform over one axis; parameters as in `fft`.
 
     Examples
@@ -217,7 +217,7 @@ def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> x.grad.tolist()
     [0.5, -0.5]
     """
-    return _full("ifft", x, n, axis if dim is None else dim, norm, inverse=True)
+    return _full("ifft", x, n, axis, norm, inverse=True)
 
 
 def fftn(
@@ -226,8 +226,6 @@ def fftn(
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The Fourier transform over several axes.
 
@@ -237,7 +235,7 @@ def fftn(
         Complex or real numbers.
     s
         The number of points along each axis; -1 leaves one as it is. The axes' lengths by default.
-    axes, dim
+    axes
         The axes to transform, each once: by default all, or as many of the last ones as there are sizes in s.
     norm
         As in `fft`, n being the number of all points.
@@ -250,7 +248,7 @@ def fftn(
     >>> x.grad.tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    return _full_many("fftn", x, s, axes if dim is None else dim, norm, inverse=False)
+    return _full_many("fftn", x, s, axes, norm, inverse=False)
 
 
 def ifftn(
@@ -259,8 +257,6 @@ def ifftn(
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The inverse Fourier transform over several axes; parameters as in `fftn`.
 
@@ -272,7 +268,7 @@ def ifftn(
     >>> x.grad.tolist()
     [[0.25, -0.25], [-0.25, 0.25]]
     """
-    return _full_many("ifftn", x, s, axes if dim is None else dim, norm, inverse=True)
+    return _full_many("ifftn", x, s, axes, norm, inverse=True)
 
 
 def fft2(
@@ -281,8 +277,6 @@ def fft2(
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The Fourier transform over two axes, by default the last ones; parameters as in `fftn`.
 
@@ -294,7 +288,7 @@ def fft2(
     >>> x.grad.tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    return _full_many("fft2", x, s, axes if dim is None else dim, norm, inverse=False)
+    return _full_many("fft2", x, s, axes, norm, inverse=False)
 
 
 def ifft2(
@@ -303,8 +297,6 @@ def ifft2(
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The inverse Fourier transform over two axes, by default the last ones; parameters as in `fftn`.
 
@@ -316,11 +308,11 @@ def ifft2(
     >>> x.grad.tolist()
     [[0.25, -0.25], [-0.25, 0.25]]
     """
-    return _full_many("ifft2", x, s, axes if dim is None else dim, norm, inverse=True)
+    return _full_many("ifft2", x, s, axes, norm, inverse=True)
 
 
 # -- real numbers ----------------------------------------------------------------------------------
-def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
+def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The first ``n // 2 + 1`` numbers of the Fourier transform of real ones; parameters as in `fft`.
 
     The others are conjugates of these.
@@ -334,12 +326,10 @@ def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> y.shape, x.grad.tolist()
     ((3,), [3.0, 0.0, 1.0, 0.0])
     """
-    return _to_half("rfft", x, n, axis if dim is None else dim, norm, inverse=False)
+    return _to_half("rfft", x, n, axis, norm, inverse=False)
 
 
-def irfft(
-    x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None
-) -> Tensor:
+def irfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of `rfft`: n real numbers from ``n // 2 + 1`` complex ones.
 
     Imaginary parts without meaning (of the first number and, if n is even, of the last) don't count, and get no
@@ -351,7 +341,7 @@ def irfft(
         The first half of a spectrum.
     n
         The number of real points, ``2 * (m - 1)`` by default, m being the length of the axis.
-    axis, norm, dim
+    axis, norm
         As in `fft`.
 
     Examples
@@ -362,7 +352,7 @@ def irfft(
     >>> lg.real(x.grad).tolist()
     [0.25, 0.5, 0.25]
     """
-    return _to_real("irfft", x, n, axis if dim is None else dim, norm, inverse=True)
+    return _to_real("irfft", x, n, axis, norm, inverse=True)
 
 
 def rfftn(
@@ -371,8 +361,6 @@ def rfftn(
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The Fourier transform of real numbers over several axes, of which the last one is halved as by `rfft`.
 
@@ -386,7 +374,7 @@ def rfftn(
     >>> x.grad.tolist()
     [[1.0, 1.0], [-1.0, -1.0]]
     """
-    return _to_half_many("rfftn", x, s, axes if dim is None else dim, norm, inverse=False)
+    return _to_half_many("rfftn", x, s, axes, norm, inverse=False)
 
 
 def irfftn(
@@ -395,8 +383,6 @@ def irfftn(
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The inverse of `rfftn`: real numbers from a spectrum of which the last axis has the first half.
 
@@ -410,7 +396,7 @@ def irfftn(
     >>> lg.real(x.grad).tolist()
     [[0.5, -0.5]]
     """
-    return _to_real_many("irfftn", x, s, axes if dim is None else dim, norm, inverse=True)
+    return _to_real_many("irfftn", x, s, axes, norm, inverse=True)
 
 
 def rfft2(
@@ -419,8 +405,6 @@ def rfft2(
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """`rfftn` over two axes, by default the last ones.
 
@@ -432,7 +416,7 @@ def rfft2(
     >>> x.grad.tolist()
     [[1.0, 1.0], [-1.0, -1.0]]
     """
-    return _to_half_many("rfft2", x, s, axes if dim is None else dim, norm, inverse=False)
+    return _to_half_many("rfft2", x, s, axes, norm, inverse=False)
 
 
 def irfft2(
@@ -441,8 +425,6 @@ def irfft2(
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """`irfftn` over two axes, by default the last ones.
 
@@ -454,11 +436,11 @@ def irfft2(
     >>> lg.real(x.grad).tolist()
     [[0.5, -0.5]]
     """
-    return _to_real_many("irfft2", x, s, axes if dim is None else dim, norm, inverse=True)
+    return _to_real_many("irfft2", x, s, axes, norm, inverse=True)
 
 
 # -- spectra of real numbers in the role of time ---------------------------------------------------
-def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None) -> Tensor:
+def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The Fourier transform, n real numbers, of a signal that is its own conjugate in reverse.
 
     Parameters are as in `irfft`, x being the first half of the signal.
@@ -471,12 +453,10 @@ def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> lg.imag(x.grad).tolist()
     [0.0, 2.0, 0.0]
     """
-    return _to_real("hfft", x, n, axis if dim is None else dim, norm, inverse=False)
+    return _to_real("hfft", x, n, axis, norm, inverse=False)
 
 
-def ihfft(
-    x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward", *, dim: int | None = None
-) -> Tensor:
+def ihfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of `hfft`: the first ``n // 2 + 1`` numbers from n real ones; parameters as in `fft`.
 
     Examples
@@ -487,7 +467,7 @@ def ihfft(
     >>> x.grad.tolist()
     [0.0, 0.25, 0.0, -0.25]
     """
-    return _to_half("ihfft", x, n, axis if dim is None else dim, norm, inverse=True)
+    return _to_half("ihfft", x, n, axis, norm, inverse=True)
 
 
 def hfftn(
@@ -496,8 +476,6 @@ def hfftn(
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The Fourier transform over several axes of a signal that is its own conjugate in reverse: real numbers.
 
@@ -511,7 +489,7 @@ def hfftn(
     >>> lg.real(x.grad).tolist()
     [[1.0, -1.0]]
     """
-    return _to_real_many("hfftn", x, s, axes if dim is None else dim, norm, inverse=False)
+    return _to_real_many("hfftn", x, s, axes, norm, inverse=False)
 
 
 def ihfftn(
@@ -520,8 +498,6 @@ def ihfftn(
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """The inverse of `hfftn`, of which the last axis has the first half; parameters as in `rfftn`.
 
@@ -533,7 +509,7 @@ def ihfftn(
     >>> x.grad.tolist()
     [[0.25, 0.25], [-0.25, -0.25]]
     """
-    return _to_half_many("ihfftn", x, s, axes if dim is None else dim, norm, inverse=True)
+    return _to_half_many("ihfftn", x, s, axes, norm, inverse=True)
 
 
 def hfft2(
@@ -542,8 +518,6 @@ def hfft2(
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """`hfftn` over two axes, by default the last ones.
 
@@ -553,7 +527,7 @@ def hfft2(
     >>> lg.fft.hfft2(lg.asarray([[1.0 + 0.0j, 2.0 + 0.0j]])).tolist()
     [[3.0, -1.0]]
     """
-    return _to_real_many("hfft2", x, s, axes if dim is None else dim, norm, inverse=False)
+    return _to_real_many("hfft2", x, s, axes, norm, inverse=False)
 
 
 def ihfft2(
@@ -562,8 +536,6 @@ def ihfft2(
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Norm = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor:
     """`ihfftn` over two axes, by default the last ones.
 
@@ -573,7 +545,7 @@ def ihfft2(
     >>> lg.real(lg.fft.ihfft2(lg.asarray([[3.0, -1.0]]))).tolist()
     [[1.0, 2.0]]
     """
-    return _to_half_many("ihfft2", x, s, axes if dim is None else dim, norm, inverse=True)
+    return _to_half_many("ihfft2", x, s, axes, norm, inverse=True)
 
 
 # -- frequencies -----------------------------------------------------------------------------------
@@ -621,7 +593,7 @@ def _shifted(name: str, x: Any, axes: Any, sign: int) -> Tensor:
     return roll(x, shift=tuple(sign * (x.shape[a] // 2) for a in axes), axis=axes)
 
 
-def fftshift(x: Any, /, axes: int | Sequence[int] | None = None, *, dim: int | Sequence[int] | None = None) -> Tensor:
+def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     """Move the frequency zero to the middle of axes (by default of all).
 
     Examples
@@ -633,10 +605,10 @@ def fftshift(x: Any, /, axes: int | Sequence[int] | None = None, *, dim: int | S
     >>> y.tolist(), x.grad.tolist()
     ([-1.0, 0.0, 1.0], [0.0, 0.0, 1.0])
     """
-    return _shifted("fftshift", x, axes if dim is None else dim, 1)
+    return _shifted("fftshift", x, axes, 1)
 
 
-def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None, *, dim: int | Sequence[int] | None = None) -> Tensor:
+def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     """Move the frequency zero from the middle of axes (by default of all) to their start: undoes `fftshift`.
 
     Examples
@@ -648,7 +620,7 @@ def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None, *, dim: int | 
     >>> y.tolist(), x.grad.tolist()
     ([0.0, 1.0, -1.0], [0.0, 1.0, 0.0])
     """
-    return _shifted("ifftshift", x, axes if dim is None else dim, -1)
+    return _shifted("ifftshift", x, axes, -1)
 
 
 _guard(__name__, __all__)

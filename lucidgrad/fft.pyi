@@ -1,7 +1,7 @@
 # Written by `python -m tools.stubs`: what is wrong here is mended there.
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, overload
 
 from lucidgrad.tensor import Tensor
 from lucidgrad.typing import ArrayLike, DTypeLike, DeviceLike
@@ -31,23 +31,37 @@ __all__ = [
     "rfftn",
 ]
 
+@overload
 def fft(
     x: ArrayLike,
     /,
     n: int | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: int | None = None,
 ) -> Tensor: ...
+@overload
+def fft(
+    x: ArrayLike,
+    /,
+    n: int | None = None,
+    dim: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def fft2(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
+) -> Tensor: ...
+@overload
+def fft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Tensor: ...
 def fftfreq(
     n: int,
@@ -57,154 +71,253 @@ def fftfreq(
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
 ) -> Tensor: ...
+@overload
 def fftn(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
-def fftshift(
+@overload
+def fftn(
     x: ArrayLike,
     /,
-    axes: int | Sequence[int] | None = None,
-    *,
-    dim: int | Sequence[int] | None = None,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] | None = None,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Tensor: ...
+@overload
+def fftshift(x: ArrayLike, /, axes: int | Sequence[int] | None = None) -> Tensor: ...
+@overload
+def fftshift(x: ArrayLike, /, dims: int | Sequence[int] | None = None) -> Tensor: ...
+@overload
 def hfft(
     x: ArrayLike,
     /,
     n: int | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: int | None = None,
 ) -> Tensor: ...
+@overload
+def hfft(
+    x: ArrayLike,
+    /,
+    n: int | None = None,
+    dim: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def hfft2(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
+@overload
+def hfft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def hfftn(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
+@overload
+def hfftn(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] | None = None,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def ifft(
     x: ArrayLike,
     /,
     n: int | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: int | None = None,
 ) -> Tensor: ...
+@overload
+def ifft(
+    x: ArrayLike,
+    /,
+    n: int | None = None,
+    dim: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def ifft2(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
+@overload
+def ifft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def ifftn(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
-def ifftshift(
+@overload
+def ifftn(
     x: ArrayLike,
     /,
-    axes: int | Sequence[int] | None = None,
-    *,
-    dim: int | Sequence[int] | None = None,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] | None = None,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Tensor: ...
+@overload
+def ifftshift(x: ArrayLike, /, axes: int | Sequence[int] | None = None) -> Tensor: ...
+@overload
+def ifftshift(x: ArrayLike, /, dims: int | Sequence[int] | None = None) -> Tensor: ...
+@overload
 def ihfft(
     x: ArrayLike,
     /,
     n: int | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: int | None = None,
 ) -> Tensor: ...
+@overload
+def ihfft(
+    x: ArrayLike,
+    /,
+    n: int | None = None,
+    dim: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def ihfft2(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
+@overload
+def ihfft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def ihfftn(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
+@overload
+def ihfftn(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] | None = None,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def irfft(
     x: ArrayLike,
     /,
     n: int | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: int | None = None,
 ) -> Tensor: ...
+@overload
+def irfft(
+    x: ArrayLike,
+    /,
+    n: int | None = None,
+    dim: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def irfft2(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
+@overload
+def irfft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def irfftn(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
 ) -> Tensor: ...
+@overload
+def irfftn(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] | None = None,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def rfft(
     x: ArrayLike,
     /,
     n: int | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: int | None = None,
 ) -> Tensor: ...
+@overload
+def rfft(
+    x: ArrayLike,
+    /,
+    n: int | None = None,
+    dim: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Tensor: ...
+@overload
 def rfft2(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
+) -> Tensor: ...
+@overload
+def rfft2(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] = (-2, -1),
+    norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Tensor: ...
 def rfftfreq(
     n: int,
@@ -214,12 +327,19 @@ def rfftfreq(
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
 ) -> Tensor: ...
+@overload
 def rfftn(
     x: ArrayLike,
     /,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    *,
-    dim: Sequence[int] | None = None,
+) -> Tensor: ...
+@overload
+def rfftn(
+    x: ArrayLike,
+    /,
+    s: Sequence[int] | None = None,
+    dims: Sequence[int] | None = None,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Tensor: ...

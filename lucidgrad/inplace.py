@@ -14,9 +14,10 @@ from .core.dispatch import complexes, compute, copies, history, meet, move_retai
 from .core.items import Input, Meta
 from .core.modes import state, unusual
 from .core.primitive import LINEAR, Primitive, primitive, registry
-from .core.tape import GraphNode, Leaf, storage, touch
+from .core.tape import GraphNode, Leaf, clock, last_write, storage, touch, written
 from .levels.batching import through_program
 from .levels.layer import shell
+from .levels.traced import written_into
 
 
 # -- writing into a part -------------------------------------------------------------------------
@@ -195,6 +196,7 @@ def _write(name: str, old: Any, new: Any) -> Any:
         raise RuntimeError(
             f"{name}_: the result has shape {tuple(new.shape)}, which does not fit into the tensor's {tuple(old.shape)}"
         )
+    new = written_into(old, new)
     check_levels(name + "_", old, new)
     if new.dtype != old.dtype and dtypes.rank(new.dtype) > dtypes.rank(old.dtype):
         raise RuntimeError(
@@ -203,6 +205,28 @@ def _write(name: str, old: Any, new: Any) -> Any:
     made = device.by_array[type(old)].write(old, ..., new)
     touch(made)
     return made
+
+
+class Marks:
+    """Arrays that are written again and again: to note it, their memory is looked for the first time only."""
+
+    __slots__ = ("_arrays", "_marks")
+
+    def __init__(self, arrays: Sequence[Any]) -> None:
+        self._arrays = arrays
+        self._marks: list[Any] | None = None
+
+    def touch(self) -> None:
+        """Note that all were written."""
+        if self._marks is None:
+            for array in self._arrays:
+                touch(array)
+            self._marks = [written[id(storage(array))] for array in self._arrays]  # they last as long as the arrays
+            return
+        last_write.when = when = next(clock)
+        for mark in self._marks:
+            mark.count += 1
+            mark.when = when
 
 
 def check_levels(name: str, old: Any, new: Any) -> None:
@@ -249,6 +273,7 @@ def assign(x: Any, key: Any, value: Any, parted: Callable[..., Any] | None = Non
     old = node_of(x)
     if isinstance(value, Box) and type(array) is type(x.array) and backend.storage(array) is backend.storage(x.array):
         array = backend.copy(array)
+    array = written_into(x.array, array)
     for given in (array,) if parted is None else (array, *(key if type(key) is tuple else (key,))):
         check_levels(name, x.array, given)
     over: Primitive = overwrite.primitive  # type: ignore[attr-defined]

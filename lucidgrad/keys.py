@@ -11,6 +11,7 @@ from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.box import Box
 from lucidgrad.core.primitive import registry
 from lucidgrad.levels.layer import Layer, run
+from lucidgrad.levels.traced import read
 
 
 class At(NamedTuple):
@@ -66,9 +67,10 @@ def raw_key(key: Any, array: Any) -> Any:
         return tuple([raw_key(part, array) for part in key])
     if isinstance(key, Box):
         return _array_of(key, array)
-    if type(key) in device.by_array and key.shape == () and _kind(key.dtype) == 1:
+    is_array = device.recognise(key) is not None
+    if is_array and key.shape == () and _kind(key.dtype) == 1:
         return int(key)
-    if isinstance(key, (bool, list)) or type(key) in device.by_array:
+    if is_array or isinstance(key, (bool, list)):
         if isinstance(key, list):
             key = [k.tolist() if hasattr(k, "tolist") else k for k in key]
         where = device.by_array[type(array)].device_of(array)
@@ -112,6 +114,7 @@ _kind = functools.cache(dtypes.rank)
 
 def _places(mask: Any, parts: Sequence[Any], k: int, shape: Sequence[int]) -> Any:
     """Where a mask, part k of a key, is true, counted through the axes that it stands for."""
+    mask = read(mask, "a mask selects as many elements as it likes")
     if isinstance(mask, Layer):
         raise ValueError("index: a mask under vmap selects as many elements as it likes; use where")
     before = 0

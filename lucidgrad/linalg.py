@@ -17,7 +17,6 @@ from .core.engine import tape_namespace as _ops
 from .levels.batching import Batched as _Batched
 from .ops import reduction as _reduction
 from .ops.axes import axes_of as _axes_of, need_matrix as _need_matrix
-from .ops.conventions import torch_spelled as _torch_spelled
 from .ops.elementwise import arithmetic, complex
 from .ops.elementwise.copies import astype as _astype
 from .ops.indexing import selection as _indexing
@@ -39,6 +38,7 @@ from .ops.linalg.factors import (
 from .ops.linalg.indefinite import LDLFactorResult, ldl_solve, packed_ldl as _packed_ldl
 from .ops.linalg.matrices import adjoint as _adjoint, cholesky, det, inv, matrix_power
 from .ops.linalg.products import cross, matmul, outer, tensordot, vecdot
+from .ops.numbers import together as _together
 from .ops.precision import rounded_once as _rounded_once
 from .ops.shape import diagonals as _diagonals, layout as _shape
 from .ops.shape.layout import matrix_transpose
@@ -400,8 +400,6 @@ def vector_norm(
     keepdims: bool = False,
     *,
     dtype: Any = None,
-    dim: Any = None,
-    keepdim: bool = False,
 ) -> Any:
     """The norm of vectors: the root, of order ``ord``, of the sum of so high powers; over all axes without ``axis``.
 
@@ -417,12 +415,10 @@ def vector_norm(
     [0.6, -0.8]
     """
     x = x if dtype is None else _astype(x, dtype=dtype)
-    axis = axis if dim is None else dim
     axis = tuple(axis) if type(axis) is list else axis
-    return _reduction.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims or keepdim)
+    return _reduction.vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-@_torch_spelled
 def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
     """The norm of vectors (one axis) or of matrices (two axes, in the orders of `matrix_norm`).
 
@@ -465,8 +461,6 @@ def matrix_norm(
     keepdims: bool = False,
     *,
     dtype: Any = None,
-    dim: Any = None,
-    keepdim: bool = False,
 ) -> Any:
     """Norms of matrices, which are the last two axes, or those given; ``dtype`` is one to compute in.
 
@@ -484,7 +478,6 @@ def matrix_norm(
     """
     _need_matrix("matrix_norm", len(x.shape))
     x = x if dtype is None else _astype(x, dtype=dtype)
-    axis, keepdims = axis if dim is None else dim, keepdims or keepdim
     axes = axis if axis == (-2, -1) else _two_axes(axis, x.ndim)
     if ord is None or ord == "fro":
         return _reduction.vector_norm(x, axis=axes, keepdims=keepdims)
@@ -774,6 +767,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -> Ls
             f"lstsq: given arrays of shape {tuple(a.shape)} and {tuple(b.shape)}, expected matrices and vectors or "
             f"matrices with as many rows"
         )
+    a, b = _together(a, b)
     b = _shape.expand_dims(b, axis=-1) if vector else b
     rank = matrix_rank(a, rtol=rcond)
     y = matmul(pinv(a, rtol=rcond), b)

@@ -27,7 +27,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 # -- what is measured ----------------------------------------------------------------------------
 @dataclass(eq=False)
 class Event:
-    """One thing that took time. Times are in seconds, ``start`` counts from the begin of the profile."""
+    """One thing that took time. Times are in seconds, ``start`` counts from the begin of the profile.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2)
+    >>> with lg.profiler.profile() as profile:
+    ...     y = x * 2
+    >>> [(event.name, event.kind) for event in profile.events]
+    [('multiply', 'forward')]
+    """
 
     name: str
     kind: str  # "forward", "backward" or "range"
@@ -48,7 +58,17 @@ class Event:
 
 @dataclass
 class Stats:
-    """Sums over events: how many, seconds in all and without what ran inside, bytes of results, launches."""
+    """Sums over events: how many, seconds in all and without what ran inside, bytes of results, launches.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2)
+    >>> with lg.profiler.profile() as profile:
+    ...     y = x * 2
+    >>> profile.key_averages()[0].forward.count
+    1
+    """
 
     count: int = 0
     total: float = 0.0
@@ -72,7 +92,17 @@ class Stats:
 
 @dataclass
 class Averages:
-    """The figures of one operation, or of one range of `record_function`."""
+    """The figures of one operation, or of one range of `record_function`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2)
+    >>> with lg.profiler.profile() as profile:
+    ...     y = x * 2
+    >>> [row.key for row in profile.key_averages()]
+    ['multiply']
+    """
 
     key: str
     is_range: bool = False
@@ -256,6 +286,7 @@ class profile:
     ...     y.backward()
     >>> sorted((row.key, row.forward.count, row.backward.count) for row in p.key_averages())
     [('exp', 1, 1), ('loss', 1, 0), ('multiply', 1, 1), ('sum', 1, 1)]
+    >>> print(p)  # doctest: +SKIP
     >>> print(p.table(sort_by="total", row_limit=2))  # doctest: +SKIP
     """
 
@@ -289,6 +320,18 @@ class profile:
             _active.remove(self)
             if not _active:
                 _uninstall()
+
+    # -- as text
+    def __repr__(self) -> str:
+        return f"<profile with {len(self.events)} events in {_seconds(self._duration)}>"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        from .notebook import preformatted
+
+        return preformatted(repr(self)[1:-1], self.table())
 
     # -- events
     def _begin(self, name: str, kind: str, arrays: Iterable[Any] = ()) -> Event:

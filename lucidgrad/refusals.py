@@ -5,22 +5,25 @@ at, the annotations of the parameters say what was expected, and an error that s
 one that speaks of its inside. A call that works pays nothing for it.
 """
 
-import contextlib
 import functools
 import inspect
 import itertools
 import opcode
+import struct
 import sys
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
+from . import spelling
 from .core.box import Box
-from .core.device import by_array
-from .core.dispatch import bound
-from .core.errors import AxisError, OutOfMemoryError
+from .core.device import by_array, layers, library_of, recognise
+from .core.dispatch import bound, number
+from .core.errors import AxisError, DeviceError, OutOfMemoryError
 from .core.primitive import Primitive
+from .core.source import HOME
 
 #: What may come from inside, and the class it has outside.
 _OUTSIDE: tuple[tuple[type[Exception], type[Exception]], ...] = (
@@ -32,6 +35,7 @@ _OUTSIDE: tuple[tuple[type[Exception], type[Exception]], ...] = (
     (ZeroDivisionError, ValueError),
     (MemoryError, OutOfMemoryError),
     (OverflowError, OverflowError),
+    (struct.error, TypeError),
     (IndexError, IndexError),
     (TypeError, TypeError),
     (ValueError, ValueError),
@@ -39,8 +43,9 @@ _OUTSIDE: tuple[tuple[type[Exception], type[Exception]], ...] = (
 _LIBRARIES = {"numpy", "cupy", "cupyx", "cupy_backends", "scipy", "ml_dtypes"}
 _TOO_LARGE = ("array is too big", "Maximum allowed")  # NumPy's words for what no memory holds
 _TELLING = ("zero-size", "an empty", "negative integer powers", "out of bounds for axis", "duplicate", "0d arrays")
-_FILE = __file__.removesuffix("refusals.py") + "<call>"  # of this package, for who looks for the user's lines
+_FILE = f"{HOME}<call>"
 _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_LOOSE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _RAISE = {opcode.opmap[name] for name in ("RAISE_VARARGS", "RERAISE")}
 
 
@@ -142,13 +147,15 @@ def describe(value: Any) -> str:
     """What an argument is, without the contents of arrays."""
     if isinstance(value, Box):
         value = value.array
-    if type(value) in by_array and hasattr(value, "shape"):
+    if hasattr(value, "shape") and recognise(value) is not None:
         return f"{value.dtype} {tuple(value.shape)}"
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         text = repr(value) if not isinstance(value, int) or abs(value) < 2**200 else "an int beyond 2**200"
         return text if len(text) < 60 else f"{text[:50]}..."
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
+    if isinstance(value, types.MethodType):
+        return f"the method {value.__qualname__} without its ()"
     if isinstance(value, (tuple, list)) and len(value) < 7 and all(type(n) in (int, float, bool, str) for n in value):
         return repr(value)
     return f"a {type(value).__qualname__}" + (f" of {len(value)}" if isinstance(value, (tuple, list, dict)) else "")
@@ -158,6 +165,8 @@ def describe(value: Any) -> str:
 def _expected(error: Exception, kind: type, given: Mapping[str, Any], signature: inspect.Signature) -> str:
     if kind is OutOfMemoryError:
         return "a result that fits into memory"
+    if "inhomogeneous shape" in str(error):  # NumPy's words for lists of lists
+        return "numbers in lists that are equally long at each depth; nn.utils.rnn.pad_sequence joins shorter ones"
     if isinstance(error, AttributeError) and error.name is not None and not error.name.startswith("__"):
         for name, value in given.items():
             if value is error.obj and hasattr(bound["Tensor"], error.name):
@@ -173,7 +182,8 @@ def _misfit(given: Mapping[str, Any], signature: inspect.Signature) -> str:
             continue
         values = value if parameter.kind is inspect.Parameter.VAR_POSITIONAL else (value,)
         if not all(_fits(part, parameter.annotation, parameter.default) for part in values):
-            return f"{_spelled(parameter.annotation)} as {name}"
+            way_out = f": {value:.0f}" if isinstance(value, float) and value.is_integer() else ""
+            return f"{_spelled(parameter.annotation)} as {name}{way_out}"
     return ""
 
 
@@ -222,13 +232,22 @@ def _is_number(value: Any, kind: type) -> bool:
     return hasattr(value, "__index__") or (kind is not int and isinstance(value, (float, kind)))
 
 
+# -- warnings ------------------------------------------------------------------------------------
+def warn_user(text: str) -> None:
+    """Warn, and point at the innermost line that is not of this package: Python shows it once for each place."""
+    frame, level = sys._getframe(1), 3
+    while frame.f_back is not None and frame.f_back.f_code.co_filename.startswith(HOME):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, UserWarning, stacklevel=level)
+
+
 # -- where it happens ----------------------------------------------------------------------------
 #: What the arguments of some primitives have in common; what elementwise ones expect is known from their kind.
 _WANTED = {
     "concat": "arrays that differ along the joined axis alone",
     "matmul": "an inner length that both have in common",
     "permute_dims": "every axis once",
-    "reshape": "a shape of as many elements",
+    "reshape": "a shape of as many elements, in which one -1 stands for what is left",
     "solve": "as many rows on both sides",
     "squeeze": "axes of length one",
 }
@@ -256,36 +275,86 @@ def _broadcast(shapes: list[Any]) -> bool:
     return True
 
 
-bound["refuse"] = _refuse_primitive
+def _foreign(name: str, place: int, value: Any) -> Exception:
+    """What is wrong with an argument of a primitive that is no array of a device in use."""
+    what = "None" if value is None else f"a {type(value).__module__}.{type(value).__qualname__}"
+    library = library_of(value)
+    if library is None:
+        return TypeError(f"{name}: argument {place + 1} is {what}, expected a Tensor, an array or a number")
+    return DeviceError(
+        f"{name}: argument {place + 1} is {what}, expected arrays of one device; lg.asarray(x) makes a tensor of it on "
+        f"device {library!r}, lg.asarray(numpy.asarray(x)) on 'cpu'"
+    )
+
+
+def _setting(value: Any, function: str, name: str) -> Any:
+    """A number that says how a primitive computes: an array is one only if nobody can ask for its derivative."""
+    x = value.array if isinstance(value, Box) else value
+    if type(x) not in by_array:
+        return number(value)
+    shape, fixed = tuple(x.shape), type(x) not in layers and not getattr(value, "requires_grad", False)
+    if shape == () and fixed:
+        return x.item()
+    kind = f"an array of shape {shape}" if fixed else "a tensor that is differentiated or mapped"
+    raise TypeError(f"{function}: {name} is {kind}, expected a number, by which {function} has no derivative")
+
+
+bound["refuse"], bound["foreign"], bound["setting"] = _refuse_primitive, _foreign, _setting
 
 
 @functools.cache
-def guarded(function: types.FunctionType) -> Callable[..., Any]:
+def guarded(
+    function: types.FunctionType, names: tuple[str, ...] | None = None, known_as: str | None = None
+) -> Callable[..., Any]:
     """A function whose errors from inside are refusals; it is written out, with the same parameters, when first called.
 
-    Parameters stand in its head as they do in the function's, so that a call costs little more than without.
+    Parameters stand in its head as they do in the function's, so that a call costs little more than without; as those
+    of axes do in PyTorch's spelling, too. Those of a method may have other names. What Python says of missing or
+    superfluous arguments has the function's name, or the one that it is known as.
     """
+    qualname = known_as or function.__qualname__
     scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__}
     made = types.FunctionType(_FIRST_CALL, scope, function.__name__)
 
     def first_call(args: Any, keywords: Any) -> Any:
-        scope["_function"] = function
-        scope["_refuse"] = functools.partial(_refuse_call, function=function)
-        made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-        code = _compiled(*_heads(function.__code__))
-        made.__code__ = code.replace(co_name=function.__name__, co_qualname=function.__qualname__)  # Python names it
+        own = _parameters(function)
+        notes = inspect.get_annotations(_inside(function))
+        head = spelling.head(function.__name__, own, names, notes, also=function.__name__ != "__init__")
+        scope.update(head.scope, _function=function, _setting=lambda value, *_: number(value))
+        scope["_refuse"] = functools.partial(refuse_call, function=function)
+        made.__defaults__, made.__kwdefaults__ = head.defaults, head.by_name
+        given = ", ".join(f"{p.name!r}: {head.local[p.name]}" for p in own)
+        code = _compiled(head.text, "\n    ".join(head.lines), spelling.passed(own, head.local), given)
+        made.__code__ = code.replace(co_name=function.__name__, co_qualname=qualname)  # Python names it
         return made(*args, **keywords)
 
     scope["first_call"] = first_call
     functools.update_wrapper(made, function)
+    made.__qualname__ = qualname
+    if names is not None:
+        notes, pairs = inspect.get_annotations(_inside(function)), spelling.renamed(_parameters(function), names)
+        notes = {"return": notes.get("return", Any), **{p.name: notes.get(own.name, Any) for p, own in pairs}}
+        made.__signature__ = spelling.signature([p for p, _ in pairs], notes)  # type: ignore[attr-defined]
     return made
 
 
-def _refuse_call(error: Exception, given: dict[str, Any], function: Callable[..., Any]) -> None:
-    if hasattr(function, "__wrapped__") and given.keys() <= {"args", "kwargs", "keywords"}:  # by their own names
-        args, *keywords = given.values()
-        with contextlib.suppress(TypeError):
-            given = dict(inspect.signature(function).bind_partial(*args, **(keywords or [{}])[0]).arguments)
+def _inside(function: Any) -> Any:
+    """The function that has the parameters: a wrapper may hand on whatever it is given."""
+    while function.__code__.co_flags & _LOOSE and hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
+
+
+def _parameters(function: Any) -> list[spelling.Parameter]:
+    inside = _inside(function)
+    if hasattr(inside, "primitive") and inside is inside.primitive.op:
+        found: list[spelling.Parameter] = inside.primitive.parameters()
+        return found
+    return spelling.read(inside.__code__, inside.__defaults__, inside.__kwdefaults__)
+
+
+def refuse_call(error: Exception, given: dict[str, Any], function: Callable[..., Any]) -> None:
+    """The same for a function, with its arguments by name."""
     name = type(given.pop("self")).__name__ if function.__name__ == "__init__" else function.__name__
     refuse(error, name, given, lambda: inspect.signature(function))
     inner = getattr(error, "_expected", None)
@@ -305,34 +374,11 @@ def refuse_method(error: Exception, owner: Any, method: Callable[..., Any], args
         refuse(error, name, given, lambda: signature)
 
 
-def _heads(code: types.CodeType) -> tuple[str, str]:
-    """The parameters of a function as they are declared and as they are passed on."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    names, rest = code.co_varnames[:count], list(code.co_varnames[count:])
-    head: list[str] = []
-    passed: list[str] = []
-    for i, name in enumerate(names):
-        if i == code.co_argcount:
-            head.append("*" + rest.pop(0) if code.co_flags & inspect.CO_VARARGS else "*")
-            passed += [head[-1]] if len(head[-1]) > 1 else []
-        head.append(name)
-        passed.append(name if i < code.co_argcount else f"{name}={name}")
-        if i + 1 == code.co_posonlyargcount:
-            head.append("/")
-    if code.co_flags & inspect.CO_VARARGS and code.co_kwonlyargcount == 0:
-        head.append("*" + rest.pop(0))
-        passed.append(head[-1])
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        head.append("**" + rest.pop(0))
-        passed.append(head[-1])
-    return ", ".join(head), ", ".join(passed)
-
-
 @functools.cache
-def _compiled(head: str, passed: str) -> types.CodeType:
-    names = [part.lstrip("*").partition("=")[0] for part in passed.split(", ") if part]
-    given = ", ".join(f"{name!r}: {name}" for name in names)  # not locals(): the frame would keep the error in a cycle
+def _compiled(head: str, lines: str, passed: str, given: str) -> types.CodeType:
+    # What is given is not locals(): the frame would keep the error in a cycle.
     source = f"""def call({head}):
+    {lines or "pass"}
     try:
         return _function({passed})
     except Exception as _error:
@@ -361,6 +407,10 @@ def guard(module: str, names: Iterable[str]) -> None:
             for base in found.__mro__:
                 if base.__module__.startswith("lucidgrad") and _is_plain(base.__dict__.get("__init__")):
                     base.__init__ = guarded(base.__dict__["__init__"])  # type: ignore[misc]
+            owner = next(base for base in found.__mro__ if "__init__" in vars(base))
+            inner = getattr(owner.__init__, "__wrapped__", None)  # type: ignore[misc]
+            if owner.__name__.startswith("_") and inner is not None and found.__module__.startswith("lucidgrad"):
+                found.__init__ = guarded(inner, known_as=f"{found.__qualname__}.__init__")  # type: ignore[misc]
         elif _is_plain(found):
             space[name] = made = guarded(found)
             if made.__module__ == found.__module__:

@@ -16,6 +16,7 @@ from .ops.elementwise.complex import hypot as _hypot
 from .ops.elementwise.exponential import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, xlogy
 from .ops.elementwise.rounding import round
 from .ops.elementwise.trigonometric import sin as _sin, sinc
+from .ops.numbers import together as _together
 from .ops.special.airy import airy_ai
 from .ops.special.bessel import i0, i0e, i1, i1e
 from .ops.special.cylinder import bessel_j0, bessel_j1, bessel_y0, bessel_y1, spherical_bessel_j0
@@ -168,6 +169,8 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.5]
     """
+    x, lmbda = _together(x, lmbda)
+    x = _array(x, lmbda)
     return _boxcox(x, log(x), lmbda)
 
 
@@ -182,6 +185,8 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.5]
     """
+    x, lmbda = _together(x, lmbda)
+    x = _array(x, lmbda)
     return _boxcox(x + 1, log1p(x), lmbda)
 
 
@@ -205,17 +210,18 @@ def inv_boxcox(y: Any, lmbda: Any) -> Any:
     >>> y.grad.tolist()
     [1.0, 2.0]
     """
+    y, lmbda = _together(y, lmbda)
     z = y * lmbda
     near, end = abs(z) < 0.1, z == -1  # a series: exact at zero, with all its derivatives; and where x is zero
     small, far = _where(near, z, 0.0), _where(near | end, 1.0, z)
     series = _polynomial(small, [(-1) ** k / (k + 1) for k in range(17, -1, -1)])
     limit = _pow(_where(end, z + 1, 1.0), 1 / _where(end, _array(lmbda, z), 1.0))
-    return _where(end, limit, exp(_where(end, 0.0, y) * _where(near, series, log1p(far) / far)))
+    return _where(end, limit, exp(_where(end, 0.0, _array(y, z)) * _where(near, series, log1p(far) / far)))
 
 
 def _array(x: Any, like: Any) -> Any:
-    """A Python number as a tensor like another."""
-    return _full_like(like, x) if isinstance(x, (int, float)) else x
+    """A Python number as a tensor like another, if that is one."""
+    return _full_like(like, x) if isinstance(x, (int, float)) and not isinstance(like, (int, float)) else x
 
 
 # -- losses ----------------------------------------------------------------------------------------
@@ -230,7 +236,9 @@ def huber(delta: Any, r: Any) -> Any:
     >>> r.grad.tolist()
     [0.5, 1.0]
     """
-    delta, size = _array(delta, r), abs(r)
+    delta, r = _together(delta, r)
+    delta, r = _array(delta, r), _array(r, delta)
+    size = abs(r)
     small = size <= delta
     near = _where(small, r, 0.0)
     loss = _where(small, near * near * 0.5, (size - delta * 0.5) * delta)
@@ -248,7 +256,8 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     >>> r.grad.tolist()
     [0.0, 0.8944]
     """
-    delta = _array(delta, r)
+    delta, r = _together(delta, r)
+    delta, r = _array(delta, r), _array(r, delta)
     safe = _where(delta < 0, 1.0, delta)
     size = _hypot(_where((safe == 0) & (r == 0), 1.0, safe), r) + safe
     return _where(delta < 0, math.inf, r * (r / size) * safe)
@@ -266,6 +275,7 @@ def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
     >>> x.grad.tolist()
     [0.25, 0.1111]
     """
+    dfn, dfd, x = _together(dfn, dfd, x)
     return betainc(dfn * 0.5, dfd * 0.5, dfn * x / (dfd + dfn * x))
 
 
@@ -280,6 +290,7 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
     >>> x.grad.tolist()
     [-0.25, -0.1111]
     """
+    dfn, dfd, x = _together(dfn, dfd, x)
     return betainc(dfd * 0.5, dfn * 0.5, dfd / (dfd + dfn * x))
 
 

@@ -7,15 +7,17 @@ would be too many, and the rest is laid out in layers, inputs above, the loss be
 import copy
 import operator
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from .callers import caller
 from .core.dispatch import node_of
 from .core.items import meta_of
 from .core.plan import reach
 from .core.primitive import ELEMENTWISE, registry
 from .core.tape import FREED, Leaf, Output
-from .diagram import COLOURS, Box, Layout, depths_of
+from .diagram import COLOURS, PICTURES, Box, Layout, depths_of
 from .tensor import Tensor
 
 __all__ = ["Graph", "graph"]
@@ -35,14 +37,15 @@ def graph(
         The results to begin with.
     params
         Names of tensors: a module, a dict, pairs as ``named_parameters()`` gives them, or just tensors. Dots in names
-        are scopes: a large graph is collapsed into one box per scope, which is a module.
+        are scopes: a large graph is collapsed into one box per scope, which is a module. By default the modules among
+        the variables of the caller.
     limit
         The number of boxes from which on the drawing is collapsed: by scope, then chains, then stages.
 
     Returns
     -------
     Graph
-        ``text()``, ``svg()`` and ``save(path)`` show it; notebooks draw it by themselves.
+        ``text()``, ``svg()``, ``dot()`` and ``save(path)`` show it; notebooks draw it by themselves.
 
     Examples
     --------
@@ -54,19 +57,29 @@ def graph(
       multiply (3,) float32
         w (3,) float32
     """
-    losses = [loss] if isinstance(loss, Tensor) else list(loss)
+    losses: list[Any] = [*loss] if hasattr(loss, "__iter__") and not isinstance(loss, Tensor) else [loss]
     for given in losses:
         if not isinstance(given, Tensor):
             raise TypeError(f"viz.graph: loss is a {type(given).__name__}, expected a Tensor or several")
     if limit < 2:
         raise ValueError(f"viz.graph: limit is {limit}, expected at least 2 boxes")
-    return Graph(losses, _names(params), limit)
+    return Graph(losses, _names(_modules_at_hand() if params is None else params), limit)
+
+
+def _modules_at_hand() -> list[tuple[str, Tensor]]:
+    """The parameters of modules among the variables of whoever asks for a drawing, by the variables' names."""
+    frame = caller()
+    found: dict[str, Any] = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    pairs = []
+    for name, value in found.items():
+        if not name.startswith("_") and hasattr(type(value), "named_parameters"):
+            prefix = "" if name == "self" else f"{name}."
+            pairs += [(prefix + key, p) for key, p in value.named_parameters() if isinstance(p, Tensor)]
+    return pairs
 
 
 def _names(params: Any) -> dict[Any, str]:
     """Nodes and their names."""
-    if params is None:
-        return {}
     params = params.named_parameters() if hasattr(params, "named_parameters") else params
     pairs = list(params.items()) if isinstance(params, Mapping) else list(params)
     pairs = [(f"param{i}", p) if isinstance(p, Tensor) else p for i, p in enumerate(pairs)]
@@ -393,10 +406,52 @@ class Graph:
         """The graph as an SVG document."""
         return Layout(self.boxes).svg()
 
+    def dot(self) -> str:
+        """The graph in the language of Graphviz."""
+        lines = ["digraph {", '  node [shape=box style="rounded,filled" fontname=monospace]']
+        names = {id(box): f"n{i}" for i, box in enumerate(self.boxes)}
+        for box in self.boxes:
+            fill, edge, _ = COLOURS[box.kind]
+            ink = " fontcolor=white" if box.kind == "end" else ""
+            label = "\\n".join(_quoted(line) for line in (box.title, *box.lines))
+            lines.append(f'  {names[id(box)]} [label="{label}" fillcolor="{fill}" color="{edge}"{ink}]')
+            lines += [f"  {names[id(p)]} -> {names[id(box)]}" for p in dict.fromkeys(box.inputs)]
+        return "\n".join([*lines, "}"]) + "\n"
+
     def _repr_svg_(self) -> str:
         return self.svg()
 
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow:auto;max-height:40em">{self.svg()}</div>'
+
     def save(self, path: Any) -> None:
-        """Write the SVG document to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg())
+        """Write the drawing to a file of the kind that its name says.
+
+        Parameters
+        ----------
+        path
+            ``.svg``, ``.dot`` (or ``.gv``), ``.txt`` and ``.html`` need nothing else; ``.png``, ``.pdf``, ``.jpg`` and
+            ``.eps`` are drawn by matplotlib.
+        """
+        path = Path(path)
+        kind = path.suffix.lower()
+        if kind in _TEXTS:
+            path.write_text(_TEXTS[kind](self), encoding="utf-8")
+        elif kind in PICTURES:
+            Layout(self.boxes).draw(path)
+        else:
+            known = ", ".join((*_TEXTS, *PICTURES))
+            raise ValueError(f"save: given {path.name!r}, expected a name that ends in one of {known}")
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+_TEXTS: dict[str, Callable[[Graph], str]] = {
+    ".svg": Graph.svg,
+    ".dot": Graph.dot,
+    ".gv": Graph.dot,
+    ".txt": Graph.text,
+    ".html": lambda drawing: f"<!DOCTYPE html><meta charset='utf-8'><title>graph</title>{drawing._repr_html_()}",
+}

@@ -14,6 +14,7 @@ from lucidgrad.core.dispatch import box, place_of, raw
 from lucidgrad.core.modes import recorded, state
 from lucidgrad.core.primitive import registry
 from lucidgrad.core.tape import touch
+from lucidgrad.levels.traced import Traced
 
 
 class _Turn:
@@ -80,6 +81,8 @@ def accumulate(found: dict[Any, Any], owners: Sequence[tuple[Any, Any]], create_
 
 
 def _adds_in_place(old: Any, g: Any) -> bool:
+    if type(g) is Traced and type(old) is not Traced:  # memory that the program does not know of
+        return False
     return old.dtype == g.dtype and device.by_array[type(g)].writable(old)
 
 

@@ -5,6 +5,7 @@ import traceback
 import warnings
 from typing import Any
 
+from lucidgrad.callers import is_own
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.modes import NewNodes, new, new_nodes, observers, plain_nodes, state
@@ -21,16 +22,9 @@ _NAN = "NaN in forward"  # and what its call did with it
 def _note_stack(node: Any) -> None:
     """Keep where an operation was called, without this library's own frames."""
     frames = [f for f in traceback.extract_stack() if "<operator" not in f.filename]
-    while frames and _is_ours(frames[-1].filename):
+    while frames and is_own(frames[-1].filename):
         frames.pop()
     node.metadata[_TRACE] = frames
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith(_HOME)
-
-
-_HOME = __file__.rpartition("autograd")[0]
 
 
 def stack_of(node: Any) -> str:
@@ -196,7 +190,14 @@ def _without() -> Any:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on in this thread."""
+    """Whether anomaly detection is on in this thread.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.autograd.anomaly.is_anomaly_enabled()
+    False
+    """
     return _quietly in state.notes
 
 

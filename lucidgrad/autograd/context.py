@@ -6,7 +6,26 @@ from lucidgrad.tensor import Tensor
 
 
 class FunctionCtx:
-    """What ``forward`` leaves for ``backward``."""
+    """What ``forward`` leaves for ``backward``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> class Square(lg.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 2 * x * g
+    >>> x = lg.tensor([3.0], requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor([6.])
+    """
 
     needs_input_grad: tuple[bool, ...] = ()
     _saved: tuple[Tensor | None, ...] = ()

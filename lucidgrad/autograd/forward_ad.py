@@ -28,20 +28,50 @@ _levels = _Levels()
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` gives: the value, and the tangent or None."""
+    """What `unpack_dual` gives: the value, and the tangent or None.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(lg.tensor(3.0), lg.tensor(1.0))
+    ...     tangent = forward_ad.unpack_dual(x * x).tangent
+    >>> tangent
+    tensor(6.)
+    """
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def enter_dual_level() -> int:
-    """Begin a level; `dual_level` is the safer way."""
+    """Begin a level; `dual_level` is the safer way.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> x = forward_ad.make_dual(lg.tensor(3.0), lg.tensor(1.0))
+    >>> forward_ad.unpack_dual(x * x).tangent
+    tensor(6.)
+    >>> forward_ad.exit_dual_level(level=level)
+    """
     _levels.entered.append(Level("dual_level", forgets=True))
     return len(_levels.entered) - 1
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End the newest level: its tangents are forgotten, its tensors are plain ones."""
+    """End the newest level: its tangents are forgotten, its tensors are plain ones.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.autograd import forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> forward_ad.exit_dual_level(level=level)
+    """
     entered = _levels.entered
     if not entered:
         raise RuntimeError("exit_dual_level: no dual level is entered")
@@ -88,7 +118,18 @@ def _level(who: str, level: int | None) -> Level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A tensor that carries a tangent."""
+    """A tensor that carries a tangent.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(lg.tensor([1.0, 2.0]), lg.tensor([1.0, 0.0]))
+    ...     y, tangent = forward_ad.unpack_dual(lg.exp(x))
+    >>> tangent
+    tensor([2.718282, 0.      ])
+    """
     number = _level("make_dual", level)
     check_tangent("make_dual: the tangent", tensor, tangent)
     if take_apart(tensor, number)[1] is not None:
@@ -100,7 +141,18 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value of a tensor and the tangent that it carries, None if it carries none (or no level is entered)."""
+    """The value of a tensor and the tangent that it carries, None if it carries none (or no level is entered).
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(lg.tensor(2.0), lg.tensor(1.0))
+    ...     value, tangent = forward_ad.unpack_dual(x**3)
+    >>> value.item(), tangent.item()
+    (8.0, 12.0)
+    """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual: given a {type(tensor).__name__}, expected a Tensor")
     if not _levels.entered:

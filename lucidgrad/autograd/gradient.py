@@ -393,7 +393,13 @@ def _plain_roots(ends: Sequence[TensorOrEdge], seeds: Sequence[Any]) -> list[tup
 
 
 def _is_array(value: Any) -> bool:
-    return type(value) in device.by_array or any(b.accepts(value) for b in set(device.by_array.values()))
+    return device.recognise(value) is not None or any(b.accepts(value) for b in set(device.by_array.values()))
+
+
+def _is_welcome(array: Any, meta: Meta | None) -> bool:
+    """Whether an array comes from NumPy, CuPy or the library of an output's device: others have tapes of their own."""
+    library = device.library_of(array)
+    return library in (None, "cuda") or (meta is not None and str(meta.device).partition(":")[0] == library)
 
 
 def _name_of(dtype: Any) -> str:
@@ -426,7 +432,7 @@ def _seed(seed: Any, meta: Meta | None, who: str, whose: str, level: _Level) -> 
             raise GradArgError(
                 f"{who} is on {seed.device} and {whose} on {meta.device}; move the seed with .to({str(meta.device)!r})"
             )
-    elif _is_array(seed) and _name_of(seed.dtype).startswith(_NUMBERS):
+    elif _is_array(seed) and _name_of(seed.dtype).startswith(_NUMBERS) and _is_welcome(seed, meta):
         here = "cpu" if meta is None else meta.device
         backend, home = device.backend_named(here), device.by_array.get(type(seed))
         moved = home is not None and home is not backend
@@ -462,7 +468,7 @@ def _implicit_seed(meta: Meta | None, who: str, whose: str, level: _Level) -> Te
         shape = "unknown" if meta is None else tuple(meta.shape)
         raise GradArgError(
             f"grad can be implicitly created only for scalar outputs, and {whose} has shape {shape}; "
-            f"give {who}, e.g. lg.ones_like(y)"
+            f"give {who}, e.g. lg.ones_like(y), or reduce it first, e.g. y.sum()"
         )
     if meta.dtype in complexes:
         raise GradArgError(

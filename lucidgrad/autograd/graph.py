@@ -62,7 +62,16 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge of a tensor that requires grad: usable in place of the tensor in `grad`."""
+    """The edge of a tensor that requires grad: usable in place of the tensor in `grad`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.autograd.graph import get_gradient_edge
+    >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
+    >>> lg.autograd.grad((x * x).sum(), get_gradient_edge(x))
+    (tensor([2., 4.]),)
+    """
     node = node_of(tensor)
     if node is None:
         raise RuntimeError("get_gradient_edge: the tensor does not require grad, so no gradient arrives there")
@@ -71,7 +80,14 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensors: Any) -> None:
-    """Tell the tape that the memory of these tensors was written by other means."""
+    """Tell the tape that the memory of these tensors was written by other means.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2)
+    >>> lg.autograd.graph.increment_version(x)
+    """
     for tensor in [tensors] if isinstance(tensors, Tensor) else list(tensors):
         touch(tensor.array)
 

@@ -13,12 +13,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations of this thread are recorded."""
+    """Whether operations of this thread are recorded.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.is_grad_enabled()
+    True
+    """
     return state.enabled
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Whether this thread is in inference mode.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.is_inference_mode_enabled()
+    False
+    """
     return state.fresh is INFERENCE
 
 
@@ -101,7 +115,17 @@ class no_grad(_Mode):
 
 
 class enable_grad(_Mode):
-    """Operations inside are recorded, also within `no_grad`."""
+    """Operations inside are recorded, also within `no_grad`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> with lg.no_grad(), lg.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     def _target(self) -> tuple[bool, Alias | None]:
         return True, state.fresh

@@ -57,9 +57,11 @@ class Device:
     type: str
     index: int | None
 
-    def __new__(cls, type: "str | Device", index: int | None = None) -> "Device":
+    def __new__(cls, type: "str | int | Device", index: int | None = None) -> "Device":
         if isinstance(type, Device):
             return type
+        if isinstance(type, int) and not isinstance(type, bool) and index is None:  # of CUDA
+            index, type = type, "cuda"
         if not isinstance(type, str):
             raise TypeError(f"device: given a {type.__class__.__name__}, expected a name such as 'cpu' or 'cuda:1'")
         if index is not None and not (isinstance(index, int) and index >= 0):  # type: ignore[redundant-expr]
@@ -71,6 +73,8 @@ class Device:
             index = int(number)
         found = cls._known.get((name, index))
         if found is None:
+            if _by_name and name not in _by_name and name not in _loaders:
+                raise _unknown(type)
             found = cls._known[name, index] = super().__new__(cls)
             found.type, found.index = name, index
         return found
@@ -105,7 +109,14 @@ _defaults = _Defaults()
 
 
 def get_default_device() -> Device:
-    """Where tensors are made for which no device is given."""
+    """Where tensors are made for which no device is given.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.get_default_device()
+    device('cpu')
+    """
     return _defaults.stack[-1]
 
 
@@ -177,20 +188,34 @@ def backend_named(device: Any) -> Any:
     if name not in _by_name:
         load = _loaders.get(name)
         if load is None:
-            known = ", ".join(sorted({*_by_name, *_loaders}))
-            raise DeviceError(f"device {str(device)!r} is not known here; there are: {known}")
+            raise _unknown(name)
         load()
     return _by_name[name]
 
 
+def _unknown(name: str) -> DeviceError:
+    known = ", ".join(sorted({*_by_name, *_loaders}))
+    return DeviceError(f"device {name!r} is not known here; there are: {known}. A GPU of NVIDIA's is 'cuda'")
+
+
+def library_of(obj: Any) -> str | None:
+    """The device whose library an object comes from, if that is one of those known by name."""
+    return _packages.get(type(obj).__module__.partition(".")[0])
+
+
 def recognise(obj: Any) -> Any:
     """The back end of an array, loaded now if its library is one of those known by name; None for other objects."""
-    found = by_array.get(type(obj))
+    return recognise_type(type(obj))
+
+
+def recognise_type(kind: type) -> Any:
+    """The same of the type of an array."""
+    found = by_array.get(kind)
     if found is None:
-        name = _packages.get(type(obj).__module__.partition(".")[0])
+        name = _packages.get(kind.__module__.partition(".")[0])
         if name is not None and name not in _by_name:
             backend_named(name)
-            found = by_array.get(type(obj))
+            found = by_array.get(kind)
     return found
 
 

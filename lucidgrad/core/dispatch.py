@@ -20,10 +20,6 @@ from .tape import Extras, Fork, Node, Output, make_node, storage
 
 SCALARS = (bool, int, float, complex)
 
-#: PyTorch's spelling of keywords, accepted everywhere.
-SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "axes": "dims"}
-UNSET = object()
-
 #: Dtypes of which Python floats take the dtype; back ends add theirs.
 floats: set[Any] = set()
 complexes: set[Any] = set()
@@ -33,7 +29,8 @@ halves: set[Any] = set()  # those of 16 bits, which hold numbers that float32 co
 numbers: dict[type, type] = {}
 
 #: What is defined above the engine, by name: ``Tensor``, which results are boxed in; ``refuse``, which says what is
-#: wrong with a call; ``in_single``, which computes in float32 what is given in 16 bits.
+#: wrong with a call; ``in_single``, which computes in float32 what is given in 16 bits; ``widest`` and ``in_widest``,
+#: for floats of several dtypes; ``setting``, which makes a number of what stands for one.
 bound: dict[str, Any] = {}
 
 
@@ -47,11 +44,19 @@ def _promote(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, An
     """Integers that are to become floats, by the function or by a Python float, take the default dtype first."""
     if primitive.dtype != "float" and float not in map(type, arrays) and complex not in map(type, arrays):
         return arrays
-    own = [type(a) in device.by_array for a in arrays]
+    meant = range(len(arrays)) if primitive.variadic or not primitive.values else primitive.values
+    own = [i in meant and type(a) in device.by_array for i, a in enumerate(arrays)]
     if keywords.get("dtype") is not None or any(a.dtype in floats for a, o in zip(arrays, own, strict=True) if o):
         return arrays
     default = dtypes.get_default_dtype()
-    return [device.by_array[type(a)].cast(a, default) if o else a for a, o in zip(arrays, own, strict=True)]
+    if any(own):
+        return [device.by_array[type(a)].cast(a, default) if o else a for a, o in zip(arrays, own, strict=True)]
+    _, first = home_of(*map(type, arrays))  # numbers alone, beside a condition
+    home, made = device.by_array[type(arrays[first])], list(arrays)
+    for i in meant:
+        default = dtypes.default_complex_dtype() if type(arrays[i]) is complex else default
+        made[i] = home.full((), arrays[i], default, home.device_of(arrays[first]))
+    return made
 
 
 @functools.cache
@@ -130,7 +135,7 @@ def dtype_of(x: Any) -> Any:
 
 def box(array: Any, node: Any = None) -> Any:
     """A new tensor around an array."""
-    made = bound["Tensor"]()
+    made = bound["blank"]()
     made.array, made._node, made._alias = array, node, state.fresh if unusual and node is None else None
     return made
 
@@ -252,7 +257,7 @@ def _compute_mixed(primitive: Primitive, arrays: Sequence[Any], keywords: dict[s
 def meet(primitive: Primitive, values: Sequence[Any]) -> Sequence[Any]:
     """Bring values of several back ends together: 0-d CPU ones go to the others' device, else it's an error."""
     arrays = [value.array if isinstance(value, Box) else value for value in values]
-    homes = [device.by_array.get(type(a)) for a in arrays]
+    homes = [device.recognise(a) for a in arrays]
     found = {str(b.device_of(a)): a for a, b in zip(arrays, homes, strict=True) if b is not None and b.rank == 0}
     elsewhere = [name for name, a in found.items() if name != "cpu"]
     if not elsewhere or len(found) == 1:
@@ -260,7 +265,8 @@ def meet(primitive: Primitive, values: Sequence[Any]) -> Sequence[Any]:
     met, move = list(values), registry["transfer"].op
     for i, (a, home) in enumerate(zip(arrays, homes, strict=True)):
         if len(elsewhere) > 1 or (home is not None and home.name == "cpu" and a.shape != ()):
-            raise different(primitive.name, *found)
+            k = next((k for k, value in enumerate(values) if device.library_of(value)), None)
+            raise different(primitive.name, *found) if k is None else bound["foreign"](primitive.name, k, values[k])
         if home is not None and home.name == "cpu":
             moved = move(values[i] if isinstance(values[i], Box) else box(a), device=elsewhere[0])
             met[i] = moved if isinstance(values[i], Box) else moved.array
@@ -297,10 +303,6 @@ def unwrap(primitive: Primitive, value: Any) -> tuple[Any, Any]:
     return NotImplemented, None
 
 
-def _describe(value: Any) -> str:
-    return "None" if value is None else f"a {type(value).__module__}.{type(value).__qualname__}"
-
-
 def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], strict: bool = True) -> Any:
     """Call a primitive on any mixture of tensors, arrays and scalars."""
     if unusual and primitive.precision is not None and state.casting is not None:
@@ -309,21 +311,23 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
         return primitive.op(*map(number, args), **keywords)
     if primitive.single and dtype_of(args[0]) in halves:
         return bound["in_single"](primitive.op, args, keywords)
+    for value in args:
+        device.recognise(value)  # lest it mattered whether its library was met before
     args = meet(primitive, args) if len(device._by_name) > 1 else args
     pairs = [unwrap(primitive, value) for value in args]
     for i, (array, _) in enumerate(pairs):
         if array is NotImplemented or (array is None and args and not _may_be_none(primitive, i)):
-            if not strict:
+            if not strict and device.library_of(args[i]) is None:
                 return NotImplemented
-            raise TypeError(
-                f"{primitive.name}: argument {i + 1} is {_describe(args[i])}, expected a Tensor, an array or a number"
-            )
+            raise bound["foreign"](primitive.name, i, args[i])
     arrays = [array for array, _ in pairs]
     if not any(type(a) in device.by_array for a in arrays):
         if not arrays:
             raise TypeError(f"{primitive.name}: expected at least one tensor")
         cpu = device.backend_named("cpu")
         arrays = [a if a is None else cpu.asarray(a) for a in arrays]
+    if not primitive.mixes and bound["widest"](*(dtype_of(arrays[i]) for i in primitive.values)) is not None:
+        return bound["in_widest"](primitive, args, keywords)
     arrays = unified(primitive, arrays)
     nodes = [node if state.recording else None for _, node in pairs]
     tensor = args[0] if args and isinstance(args[0], Box) else None
@@ -373,7 +377,8 @@ def record(
     limit = device.by_array[type(first)].limit if primitive.kind is ELEMENTWISE else None
     large = limit is not None and first.size > limit
     recipe = primitive.recipe(wanted, True) if large else primitive.recipe(() if primitive.variadic else wanted)
-    inputs = tuple(node if i in wanted else None for i, node in enumerate(nodes))
+    among = wanted if len(wanted) < 8 else frozenset(wanted)  # a join of thousands takes linear time
+    inputs = tuple(node if i in among else None for i, node in enumerate(nodes))
     origin = inputs if recipe.only is None else inputs[recipe.index]
     extras = extras_of(first, *arrays) or (None if node_type is Node else Extras())
     saved = recipe.save(y, arrays, keywords)

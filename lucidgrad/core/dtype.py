@@ -4,12 +4,20 @@ The objects themselves come from the CPU back end (`define`): the core names no 
 """
 
 import functools
+import threading
 from typing import Any
 
 _defined: dict[str, Any] = {}
 _objects: set[Any] = set()
-_default = {"real": "float32"}
 
+
+class _Default(threading.local):
+    """What Python floats become: the class knows it for all threads, its instance for one that differs for a while."""
+
+    real = "float32"
+
+
+default = _Default()
 _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 
 
@@ -63,12 +71,12 @@ def get_default_dtype() -> Any:
     >>> lg.get_default_dtype()
     dtype('float32')
     """
-    return _defined[_default["real"]]
+    return _defined[default.real]
 
 
 def default_complex_dtype() -> Any:
     """The complex dtype whose parts are of the default dtype."""
-    return _defined[_COMPLEX_OF[_default["real"]]]
+    return _defined[_COMPLEX_OF[default.real]]
 
 
 def set_default_dtype(dtype: Any) -> None:
@@ -84,6 +92,6 @@ def set_default_dtype(dtype: Any) -> None:
     """
     for name in _COMPLEX_OF:
         if dtype is not None and _defined[name] == dtype:  # NumPy's float64 equals None
-            _default["real"] = name
+            _Default.real = name
             return
     raise TypeError(f"set_default_dtype: given {dtype!r}, expected float32 or float64")

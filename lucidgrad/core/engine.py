@@ -14,7 +14,7 @@ from . import device
 from .box import Box
 from .dispatch import bound, box, complexes, extras_of, node_of, place_of, raw
 from .items import Item
-from .modes import Recording, recording, state, walking
+from .modes import Recording, plain_nodes, recording, state, walking
 from .plan import Plan, extras_of_node, raise_freed, reach
 from .primitive import LINEAR, Primitive, registry
 from .source import deep, definition, run
@@ -496,7 +496,8 @@ def _tied(node: Any, g: Any, saved: tuple[Any, ...]) -> Any:
     """The cotangent of a node, tied to its inputs where a rule uses what it keeps only to choose."""
     recipe = node.recipe
     if recipe.flat is None:
-        recipe.flat = _is_flat(recipe, g, saved)
+        with plain_nodes():  # whether a rule was tried before is nothing that hooks may depend on
+            recipe.flat = _is_flat(recipe, g, saved)
     if not recipe.flat:
         return g
     nodes = node.inputs if recipe.only is None else (node.origin,)

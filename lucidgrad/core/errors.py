@@ -18,3 +18,8 @@ class AxisError(ValueError, IndexError):
 
 class OutOfMemoryError(RuntimeError, MemoryError):
     """A result is larger than the memory there is; PyTorch's class of this name is a RuntimeError."""
+
+
+def install(extra: str) -> str:
+    """How to get an optional dependency, for the end of a message: from a package index, and from a clone."""
+    return f"pip install 'lucidgrad[{extra}]', or in a clone of the repository pip install '.[{extra}]'"

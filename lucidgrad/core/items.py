@@ -86,7 +86,7 @@ class Item:
 
 def _boxed(value: str, node: str) -> list[str]:
     """`dispatch.box` written out; walks are never in inference mode."""
-    return ["t = Tensor()", f"t.array = {value}", f"t._node = {node}", "t._alias = None", f"{value} = t"]
+    return ["t = blank()", f"t.array = {value}", f"t._node = {node}", "t._alias = None", f"{value} = t"]
 
 
 class Result(Item):

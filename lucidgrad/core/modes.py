@@ -59,6 +59,15 @@ class Precision(_Modes):
             unusual.add(weakref.ref(self, unusual.discard))
 
 
+class Attention(_Modes):
+    """As long as this is alive, `told` is asked."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        unusual.add(weakref.ref(self, unusual.discard))
+
+
 recording: ContextVar[Recording] = ContextVar("recording", default=Recording(True, None))  # noqa: B039  never changed
 new: ContextVar[NewNodes] = ContextVar("nodes", default=NewNodes(None, ()))  # noqa: B039
 precision: ContextVar[Precision] = ContextVar("precision", default=Precision(None))  # noqa: B039
@@ -197,10 +206,10 @@ class new_nodes(Block):
 
 
 class plain_nodes(Block):
-    """A context in which new nodes are left as they are, whatever is set outside."""
+    """A context in which new nodes are left as they are and nobody hears of results, whatever is set outside."""
 
     def _changes(self) -> Sequence[tuple[ContextVar[Any], Any]]:
-        return ((new, NewNodes(None, ())),)
+        return (new, NewNodes(None, ())), (told, None)
 
 
 def _all(notes: tuple[Callable[..., None], ...], keep: Callable[..., None] | None) -> Callable[..., None]:

@@ -9,27 +9,13 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from . import device
-from .dispatch import (
-    SPELLINGS,
-    UNSET,
-    alike,
-    apply,
-    bound,
-    box,
-    extras_of,
-    fits,
-    floats,
-    halves,
-    history,
-    lifted,
-    settle,
-    track_view,
-    unified,
-)
+from lucidgrad.spelling import REQUIRED, Head, complete, head, others, settings
+
+from . import device, dispatch
+from .dispatch import apply, bound, box, floats, halves, settle
 from .items import Words, meta_of
 from .modes import new, precision, recording, told, unusual
-from .primitive import ELEMENTWISE, REQUIRED, ROUNDED, Primitive
+from .primitive import ELEMENTWISE, ROUNDED, Primitive, registry
 from .source import deep, run
 from .tape import Node, clock, node_source
 
@@ -41,6 +27,12 @@ def compile_op(primitive: Primitive) -> Callable[..., Any]:
     return _Template(primitive).function(primitive.arrays, strict=True)
 
 
+def compile_method(op: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """The same as a method, whose parameters after the tensor have other names."""
+    primitive: Primitive = op.primitive  # type: ignore[attr-defined]
+    return _Template(primitive).function(primitive.arrays, strict=True, names=names)
+
+
 def compile_operator(op: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
     """The same as a Python operator: foreign objects give NotImplemented; reflected swaps the operands."""
     primitive: Primitive = op.primitive  # type: ignore[attr-defined]
@@ -49,9 +41,9 @@ def compile_operator(op: Callable[..., Any], reflected: bool = False) -> Callabl
 
 
 def _generic_op(primitive: Primitive) -> Callable[..., Any]:
-    defaults = primitive.keywords
+    defaults, numbers = primitive.keywords, settings(primitive.program)
     by_position = tuple(defaults) if primitive.variadic else primitive.positional  # after a sequence, as PyTorch
-    ours = {torch: k for k, torch in SPELLINGS.items() if k in defaults}
+    ours = {other: k for k in defaults for other in others(defaults, k)}
     inputs = 0 if primitive.variadic else len(primitive.arrays)
 
     def op(*args: Any, **keywords: Any) -> Any:
@@ -63,9 +55,13 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
             if len(args) < inputs and primitive.arrays[len(args)] in primitive.optional:
                 args += (None,) * (inputs - len(args))  # rules and nodes speak of all inputs
         given = {**defaults, **keywords}
+        for k in numbers:
+            given[k] = bound["setting"](given[k], primitive.name, k)
         try:
             if extra or len(given) > len(defaults) or REQUIRED in given.values():
-                given = complete(extra, keywords)
+                given = complete(
+                    primitive.name, defaults, ours, zip(by_position, extra), extra[len(by_position) :], keywords
+                )
             if primitive.variadic and not primitive.outputs and not unusual:
                 y = _constants(primitive, args, given)
                 if y is not None:
@@ -74,18 +70,6 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
         except Exception as error:
             bound["refuse"](error, primitive, args, given)
             raise
-
-    def complete(extra: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
-        given = {**dict(zip(by_position, extra, strict=False)), **keywords}
-        given = {ours.get(k, k): value for k, value in given.items()}
-        unknown = [k for k in given if k not in defaults]
-        if unknown or len(extra) > len(by_position):
-            raise TypeError(f"{primitive.name}() got unexpected arguments {unknown or extra}")
-        given = {**defaults, **given}
-        missing = [k for k, value in given.items() if value is REQUIRED]
-        if missing:
-            raise TypeError(f"{primitive.name}() misses the argument {missing[0]!r}")
-        return given
 
     return op
 
@@ -116,7 +100,7 @@ class _Template:
         self.scalars = primitive.kind.broadcasts and len(self.xs) > 1
         self.large = primitive.kind is ELEMENTWISE  # which kernels for large arrays are for
 
-    def function(self, order: Sequence[str], strict: bool) -> Callable[..., Any]:
+    def function(self, order: Sequence[str], strict: bool, names: Sequence[str] | None = None) -> Callable[..., Any]:
         """The operator: it is written out and compiled when it is first called, so that imports stay quick."""
         scope: dict[str, Any] = {"__builtins__": globals()["__builtins__"]}  # which compiled callees look for
         op = types.FunctionType(_FIRST_CALL, scope, self.p.name)
@@ -127,42 +111,31 @@ class _Template:
             own = {"P": p, "kernels": p.kernels, "by_dtype": p.by_dtype}
             scope.update({f"_{name}": value for name, value in {**_NAMES, **bound, **own}.items()})
             scope.update({_recipe_name(w): p.recipe(w) for w in subsets})
-            code, torch_names = _compiled(self._source(order, strict))
-            op.__defaults__ = tuple(p.keywords[k] for k in p.positional if self._optional(k)) or None
-            op.__defaults__ = (None,) * len(p.optional) + (op.__defaults__ or ()) or None
-            op.__kwdefaults__ = {k: p.keywords[k] for k in p.keywords if k not in p.positional and self._optional(k)}
-            op.__kwdefaults__ |= dict.fromkeys(torch_names, UNSET)
-            op.__code__ = code
+            made = head(p.name, p.parameters(order), names, settings(p.program))
+            scope.update(made.scope)
+            code = _compiled(self._source(made, strict))
+            op.__defaults__, op.__kwdefaults__, op.__code__ = made.defaults or None, made.by_name or None, code
             return op(*args, **keywords)
 
         scope["first_call"] = first_call
         return op
 
-    def _source(self, order: Sequence[str], strict: bool) -> str:
+    def _source(self, made: Head, strict: bool) -> str:
         p = self.p
-        spellings = [(torch, k) for k, torch in SPELLINGS.items() if k in p.keywords and torch not in p.keywords]
-        head = [f"{x}=None" if x in p.optional else x for x in order] + ["/"]
-        head += [f"{k}=None" if self._optional(k) else k for k in p.positional]
-        head += ["*", *(f"{k}=None" if self._optional(k) else k for k in p.keywords if k not in p.positional)]
-        head += [f"{torch}=_UNSET" for torch, _ in spellings]
-        head = head[:-1] if head[-1] == "*" else head
+        self.xs = tuple(made.local[x] for x in p.arrays)
         args = "".join(f"{x}, " for x in self.xs)
         self.fallback = f"return _apply(_P, ({args}), {self.keyword_dict}, {strict})"
-        lines = [f"def op({', '.join(head)}):"]
-        for torch, k in spellings:
-            lines += [f"    if {torch} is not _UNSET:", f"        {k} = {torch}"]
-            if p.keywords[k] is REQUIRED:
-                lines += [f"    if {k} is _REQUIRED:"]
-                lines += [f'        raise TypeError(f"{{_P.name}}() misses the argument {k!r}")']
+        lines = [f"def op({made.text}):", *deep(made.lines)]
+        other = [k for k in p.keywords if made.local[k] != k]
+        lines += [f"    {', '.join(other)} = {', '.join(made.local[k] for k in other)}"] if other else []
+        if p.casts:
+            lines += ["    if dtype is not None:", f"        {args}= _cast({args}dtype=dtype),"]
         if p.precision is not None:
             lines += ["    if _unusual and _precision().casting is not None:"]
             lines += [f"        {args}= _precision().casting(_P, ({args}))"]
         body = ["try:", *deep(self._body()), "except Exception as _error:"]
         body += [f"    _refuse(_error, _P, ({args}), {self.keyword_dict})", "    raise"]  # what came from inside
         return "\n".join([*lines, *deep(body)]) + "\n"
-
-    def _optional(self, keyword: str) -> bool:
-        return self.p.keywords[keyword] is not REQUIRED or keyword in SPELLINGS
 
     # -- the ways to be called
     def _body(self) -> list[str]:
@@ -250,7 +223,10 @@ class _Template:
             "    _same = True",
             *([f"    {first} = _a{i}"] if first == "_v" else []),
             f"    _lead = _a0 if _a0.__class__ is _lead.__class__ else _a{i}",
-        ]
+        ] + [
+            f"elif not _same and _widest(_a{i}.dtype, {first}.dtype) is not None:",
+            f"    return _in_widest(_P, ({', '.join(self.xs)},), {self.keyword_dict})",
+        ] * (not self.p.mixes)
 
     # -- the kernel
     def _run(self, wanted: Sequence[int], lead: str = "_lead") -> list[str]:
@@ -271,7 +247,7 @@ class _Template:
             lines += ["    _big, _kernel = True, _found.larger()"]
         lines += [f"_y = _kernel({arrays}{self.call_keywords})"]
         lines += ["if _y.__class__ is not _kind:", f"    _y = _settle(_y, {lead})"]
-        lines += ["_out = _Tensor()", "_out.array = _y"]
+        lines += ["_out = _blank()", "_out.array = _y"]
         if not wanted:
             return [*lines, "_out._node = None", *self._off_tape(), *self._view(), "return _out"]
         none = " and ".join(f"_n{i} is None" for i in wanted)
@@ -349,10 +325,10 @@ _FIRST_CALL = _first_call.__code__
 
 
 @functools.cache
-def _compiled(source: str) -> tuple[types.CodeType, list[str]]:
+def _compiled(source: str) -> types.CodeType:
     """Compile an operator; those that differ only in rules, kernels and defaults share the code."""
-    torch_names = [name for name in SPELLINGS.values() if f"{name}=_UNSET" in source]
-    return run(source, {"_UNSET": UNSET})["op"].__code__, torch_names
+    code: types.CodeType = run(source, {})["op"].__code__
+    return code
 
 
 @functools.cache
@@ -380,10 +356,9 @@ _BIG_RESULT = "_big = _limit is not None and _y.size > _limit"
 
 #: Globals of the compiled operators, beside `dispatch.bound`; there they have an underscore before their names.
 _NAMES: dict[str, Any] = {
-    **{f.__name__: f for f in (alike, apply, extras_of, fits, history, layer_among, lifted, meta_of)},
-    **{f.__name__: f for f in (settle, track_view, unified, Node)},
-    "REQUIRED": REQUIRED,
-    "UNSET": UNSET,
+    **{name: getattr(dispatch, name) for name in "alike apply extras_of fits history lifted settle".split()},
+    **{f.__name__: f for f in (dispatch.track_view, dispatch.unified, layer_among, meta_of, Node)},
+    "cast": lambda x, dtype: registry["astype"].op(x, dtype=dtype),
     "clock": clock,
     "floats": floats,
     "halves": halves,

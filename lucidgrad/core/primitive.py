@@ -9,13 +9,15 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from lucidgrad.spelling import BY_NAME, BY_POSITION, EITHER, REQUIRED, SEVERAL, Parameter, signature
+
 from . import device
 from .items import Input, InputMeta, InputMetas, Inputs, Item, Keyword, Meta, Part, Result, Words, meta_of
+from .source import run
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-REQUIRED = inspect.Parameter.empty  # the default of metadata that must be given
 
 #: Every declared primitive by name: where rules, back ends and namespaces meet.
 registry: dict[str, "Primitive"] = {}
@@ -117,7 +119,7 @@ class Recipe:
 @functools.cache
 def _compiled(source: str) -> Any:
     """Evaluate an expression made of parameter names; many rules share one."""
-    return eval(source, {})
+    return run(f"made = {source}", {})["made"]
 
 
 class Kernels:
@@ -176,6 +178,7 @@ class Primitive:
         precision: str | None,
         single: bool | None,
         inline: bool = False,
+        casts: bool = False,
     ) -> None:
         code, defaults = program.__code__, program.__defaults__ or ()  # inspect.signature costs an import its time
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -197,7 +200,7 @@ class Primitive:
             )
         self.name = program.__name__
         self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
-        self.view, self.outputs, self.dtype, self.inline = view, outputs, dtype, inline
+        self.view, self.outputs, self.dtype, self.inline, self.casts = view, outputs, dtype, inline, casts
         self.precision, self.single = precision, vjp is not None and (kind.single if single is None else single)
         self.arrays = arrays[1:]
         self.optional = {name for name in self.arrays if name in given}
@@ -219,6 +222,8 @@ class Primitive:
         self.values = () if kind is LINEAR else self.differentiable
         if dtype == "float" and not self.values:
             self.values = tuple(range(len(self.arrays)))
+        #: Whether floats of several dtypes may meet in it: where just one operation follows, which takes the wider one.
+        self.mixes = kind is not ELEMENTWISE or self.variadic or self.name in ROUNDED or len(self.values) < 2
         #: The kinds of those that take the dtype of floats beside them: booleans lift none, but functions would.
         self.yields = (0, 1) if dtype == "float" else (1,)
         self._needs = {rule: self._read(rule) for rule in (*self.rules, self.joint) if rule is not None}
@@ -259,18 +264,17 @@ class Primitive:
         """What one rule keeps."""
         return self._needs[rule]
 
+    def parameters(self, order: Sequence[str] | None = None) -> list[Parameter]:
+        """The parameters of the public function, whose arrays may be in another order."""
+        own = SEVERAL if self.variadic else BY_POSITION
+        found = [Parameter(x, own, None if x in self.optional else REQUIRED) for x in order or self.arrays]
+        for k, default in self.keywords.items():
+            found.append(Parameter(k, EITHER if k in self.positional else BY_NAME, default))
+        return found + [Parameter("dtype", BY_NAME, None)] * self.casts
+
     def signature(self) -> inspect.Signature:
         """The public signature: the program's without xp."""
-        parameter, notes = inspect.Parameter, self.program.__annotations__
-        own = parameter.VAR_POSITIONAL if self.variadic else parameter.POSITIONAL_ONLY
-        found = [
-            parameter(x, own, default=None if x in self.optional else REQUIRED, annotation=notes.get(x, REQUIRED))
-            for x in self.arrays
-        ]
-        for k, default in self.keywords.items():
-            kind = parameter.POSITIONAL_OR_KEYWORD if k in self.positional else parameter.KEYWORD_ONLY
-            found.append(parameter(k, kind, default=default, annotation=notes.get(k, REQUIRED)))
-        return inspect.Signature(found, __validate_parameters__=False)
+        return signature(self.parameters(), {"dtype": Any, **self.program.__annotations__, "return": REQUIRED})
 
     def kernels_for(self, array_type: type, dtype: Any = None) -> Kernels:
         """The functions for arrays of a type; for a dtype, since complex numbers may have a way of their own."""
@@ -310,11 +314,12 @@ def primitive(
     precision: str | None = None,
     single: bool | None = None,
     inline: bool = False,
+    casts: bool = False,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[P, R]]:
     """Declare a primitive: the decorated program computes it with any namespace ``xp``.
 
     The program's signature is that of the public function after ``xp``: array inputs are positional-only,
-    everything else is metadata. Where there is an ``axis`` or ``keepdims``, ``dim`` and ``keepdim`` work too.
+    everything else is metadata. Where there is an ``axis`` or ``keepdims``, ``dim`` and ``keepdim`` work, too.
 
     Parameters
     ----------
@@ -342,11 +347,13 @@ def primitive(
     inline
         It is (part of) a rule, under a name that back ends may have a kernel for, and needs no rules of its own: a tape
         records its program, and dual numbers run it unless there is a ``jvp``.
+    casts
+        The public function of one array takes a ``dtype``, too, which the array is cast to first.
     """
     from .operators import compile_op
 
     def declare(program: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
-        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision, single, inline)
+        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision, single, inline, casts)
         made.op = compile_op(made)
         functools.update_wrapper(made.op, program, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         del made.op.__wrapped__  # type: ignore[attr-defined]  # its signature has xp, ours has not

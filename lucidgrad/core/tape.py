@@ -92,7 +92,19 @@ def check_saved(node: "Node") -> None:
 
 # -- hooks ---------------------------------------------------------------------------------------
 class Handle:
-    """Removes a hook; also as a context manager."""
+    """Removes a hook; also as a context manager.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> handle = y.register_hook(lambda g: g * 10)
+    >>> handle.remove()
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
 
     __slots__ = ("_hooks", "_key")
     _keys = itertools.count()
@@ -144,7 +156,15 @@ _NO_HOOKS: dict[int, Any] = {}
 
 
 class GraphNode:
-    """What every node offers to users: a name, where it leads, hooks."""
+    """What every node offers to users: a name, where it leads, hooks.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> y = lg.ones(2, requires_grad=True) * 2
+    >>> y.grad_fn.name()
+    'MultiplyBackward'
+    """
 
     __slots__ = ()
     origin: Any

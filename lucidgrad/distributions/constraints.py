@@ -182,7 +182,15 @@ class _PositiveDefinite(_PositiveSemidefinite):
 
 # -- made of others ------------------------------------------------------------------------------
 class _IndependentConstraint(Constraint):
-    """Another, which all elements of the last batch axes satisfy together."""
+    """Another, which all elements of the last batch axes satisfy together.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> C = lg.distributions.constraints
+    >>> C.independent(C.positive, 1).check(lg.tensor([[1.0, 2.0], [1.0, -1.0]]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
@@ -201,7 +209,15 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture: values that all components could have drawn."""
+    """The support of a mixture: values that all components could have drawn.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> C = lg.distributions.constraints
+    >>> C.MixtureSameFamilyConstraint(C.positive).check(lg.tensor([1.0, -1.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Any) -> None:
         self.base_constraint = base_constraint
@@ -229,6 +245,16 @@ class _Several(Constraint):
 
 
 class _Cat(_Several):
+    """Constraints for the parts of a value, one after the other along an axis, of given lengths.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> C = lg.distributions.constraints
+    >>> C.cat([C.positive, C.unit_interval], lengths=[1, 1]).check(lg.tensor([3.0, 3.0]))
+    tensor([ True, False])
+    """
+
     def __init__(self, cseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
@@ -242,13 +268,31 @@ class _Cat(_Several):
 
 
 class _Stack(_Several):
+    """A constraint for each position along an axis.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> C = lg.distributions.constraints
+    >>> C.stack([C.positive, C.unit_interval]).check(lg.tensor([3.0, 3.0]))
+    tensor([ True, False])
+    """
+
     def check(self, value: Any) -> Any:
         parts = value.unbind(self.dim)
         return lg.stack([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], axis=self.dim)
 
 
 class _Dependent(Constraint):
-    """One that depends on other parameters, so that it can't be checked by itself."""
+    """One that depends on other parameters, so that it can't be checked by itself.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> C = lg.distributions.constraints
+    >>> C.is_dependent(C.dependent(event_dim=1))
+    True
+    """
 
     def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> None:
         if is_discrete is not None:
@@ -263,7 +307,17 @@ class _Dependent(Constraint):
         return _Dependent(is_discrete=is_discrete, event_dim=event_dim)
 
 
-class _DependentProperty(property, _Dependent):  # a constraint of its class, and of an instance what it computes
+class _DependentProperty(property, _Dependent):
+    """A constraint that a class knows of, and that an instance computes.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> D = lg.distributions
+    >>> D.constraints.is_dependent(D.Uniform.support), D.Uniform(0.0, 2.0).support.check(lg.tensor(1.0)).item()
+    (True, True)
+    """
+
     def __init__(
         self, fn: Callable[..., Any] | None = None, *, is_discrete: bool | None = None, event_dim: int | None = None
     ) -> None:

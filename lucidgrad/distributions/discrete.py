@@ -106,6 +106,13 @@ class Binomial(Chances):
         How many.
     probs, logits
         One of both: the probability of each, or its log odds.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> d = lg.distributions.Binomial(4, probs=lg.tensor(0.5))
+    >>> d.log_prob(lg.tensor(2.0)).exp()
+    tensor(0.375)
     """
 
     arg_constraints = {"total_count": nonnegative_integer, "probs": unit_interval, "logits": real}  # noqa: RUF012
@@ -169,6 +176,13 @@ class Geometric(Chances):
     ----------
     probs, logits
         One of both: the probability of success, or its log odds.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> d = lg.distributions.Geometric(lg.tensor(0.25))
+    >>> d.mean, d.log_prob(lg.tensor(0.0)).exp()
+    (tensor(3.), tensor(0.25))
     """
 
     arg_constraints = {"probs": unit_interval, "logits": real}  # noqa: RUF012
@@ -210,6 +224,12 @@ class NegativeBinomial(Chances):
         How many failures; any number that is not negative.
     probs, logits
         One of both: the probability of success, or its log odds.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.NegativeBinomial(lg.tensor(3.0), probs=lg.tensor(0.5)).mean
+    tensor(3.)
     """
 
     arg_constraints = {  # noqa: RUF012
@@ -264,6 +284,14 @@ class Poisson(ExponentialFamily):
     ----------
     rate
         The mean.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> rate = lg.tensor(4.0, requires_grad=True)
+    >>> lg.distributions.Poisson(rate).log_prob(lg.tensor(2.0)).backward()
+    >>> rate.grad
+    tensor(-0.5)
     """
 
     arg_constraints = {"rate": nonnegative}  # noqa: RUF012
@@ -387,6 +415,13 @@ class OneHotCategorical(Choices):
     ----------
     probs, logits
         One of both: the choices along the last axis; their sum may be any.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> d = lg.distributions.OneHotCategorical(probs=lg.tensor([0.25, 0.75]))
+    >>> d.log_prob(lg.tensor([0.0, 1.0])).exp()
+    tensor(0.75)
     """
 
     support = one_hot
@@ -424,6 +459,14 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     ----------
     probs, logits
         One of both: the choices along the last axis; their sum may be any.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> p = lg.tensor([0.25, 0.75], requires_grad=True)
+    >>> d = lg.distributions.OneHotCategoricalStraightThrough(probs=p)
+    >>> d.rsample().requires_grad
+    True
     """
 
     has_rsample = True
@@ -442,6 +485,13 @@ class Multinomial(Choices):
         How many choices were made, an integer.
     probs, logits
         One of both: the choices along the last axis; their sum may be any.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> d = lg.distributions.Multinomial(2, probs=lg.tensor([0.5, 0.5]))
+    >>> d.log_prob(lg.tensor([1.0, 1.0])).exp()
+    tensor(0.5)
     """
 
     def __init__(

@@ -304,6 +304,12 @@ class ExponentialFamily(Distribution):
 
     A class that writes ``_natural_params``, ``_log_normalizer`` and ``_mean_carrier_measure`` has its entropy and its
     `kl_divergence` by differentiating the normaliser.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> isinstance(lg.distributions.Normal(0.0, 1.0), lg.distributions.ExponentialFamily)
+    True
     """
 
     _natural_params: Any = ()

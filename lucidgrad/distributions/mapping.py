@@ -186,6 +186,14 @@ class ComposeTransform(Transform):
     ----------
     parts
         The transforms, the first of them first.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> D = lg.distributions
+    >>> t = D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.ExpTransform()])
+    >>> t(lg.tensor([0.0, 0.5]))
+    tensor([1.      , 2.718282])
     """
 
     def __init__(self, parts: list[Any], cache_size: int = 0) -> None:
@@ -268,6 +276,15 @@ class IndependentTransform(Transform):
         The transform.
     reinterpreted_batch_ndims
         How many axes.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> D = lg.distributions
+    >>> t = D.IndependentTransform(D.ExpTransform(), 1)
+    >>> x = lg.tensor([0.5, 1.0])
+    >>> t.log_abs_det_jacobian(x, t(x))
+    tensor(1.5)
     """
 
     def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
@@ -341,6 +358,13 @@ class StackTransform(_Several):
         The transforms.
     dim
         The axis.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> D = lg.distributions
+    >>> D.StackTransform([D.ExpTransform(), D.AffineTransform(1.0, 1.0)])(lg.zeros(2))
+    tensor([1., 1.])
     """
 
     def __init__(self, tseq: Sequence[Any], dim: int = 0, cache_size: int = 0) -> None:

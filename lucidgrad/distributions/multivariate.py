@@ -165,6 +165,14 @@ class LowRankMultivariateNormal(Distribution):
     Notes
     -----
     Only matrices of the size of the few columns are decomposed, by Woodbury's formula.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> d = lg.distributions.LowRankMultivariateNormal(lg.zeros(2), lg.ones(2, 1), lg.ones(2))
+    >>> d.covariance_matrix
+    tensor([[2., 1.],
+            [1., 2.]])
     """
 
     arg_constraints = {  # noqa: RUF012
@@ -250,6 +258,13 @@ class Wishart(_Scaled, ExponentialFamily):
         How many: the degrees of freedom, more than the size of the matrices less one.
     covariance_matrix, precision_matrix, scale_tril
         One of them: the covariance of the vectors, its inverse, or its Cholesky factor.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.Wishart(lg.tensor(3.0), lg.eye(2)).mean
+    tensor([[3., 0.],
+            [0., 3.]])
     """
 
     support = positive_definite

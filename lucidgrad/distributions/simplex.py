@@ -84,6 +84,12 @@ class LogisticNormal(TransformedDistribution):
     ----------
     loc, scale
         Mean and standard deviation of the normal values.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.LogisticNormal(lg.zeros(2), lg.ones(2)).sample().shape
+    (3,)
     """
 
     arg_constraints = {"loc": real, "scale": positive}  # noqa: RUF012
@@ -116,6 +122,13 @@ class ExpRelaxedCategorical(Choices):
         The lower, the closer to a vector with a single one.
     probs, logits
         One of both: those of the categorical distribution.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> d = lg.distributions.ExpRelaxedCategorical(1.0, probs=lg.tensor([0.2, 0.8]))
+    >>> d.rsample((5,)).shape
+    (5, 2)
     """
 
     arg_constraints = {"temperature": positive, **Choices.arg_constraints}  # noqa: RUF012
@@ -153,6 +166,13 @@ class RelaxedOneHotCategorical(Choices, TransformedDistribution):
         The lower, the closer to a vector with a single one.
     probs, logits
         One of both: those of the categorical distribution.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.distributions.RelaxedOneHotCategorical(1.0, probs=lg.tensor([0.2, 0.8])).rsample()
+    >>> bool(abs(x.sum() - 1) < 1e-6)
+    True
     """
 
     arg_constraints = ExpRelaxedCategorical.arg_constraints

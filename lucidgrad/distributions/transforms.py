@@ -31,7 +31,16 @@ __all__ = [
 
 # -- elementwise -----------------------------------------------------------------------------------
 class ExpTransform(Transform):
-    """``exp(x)``."""
+    """``exp(x)``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.tensor([0.0, 1.0])
+    >>> t = lg.distributions.ExpTransform()
+    >>> t.log_abs_det_jacobian(x, t(x))
+    tensor([0., 1.])
+    """
 
     codomain = constraints.positive
     bijective, _sign = True, 1
@@ -53,6 +62,12 @@ class PowerTransform(Transform):
     ----------
     exponent
         A number or a tensor.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.PowerTransform(2.0)(lg.tensor([1.0, 3.0]))
+    tensor([1., 9.])
     """
 
     domain = codomain = constraints.positive
@@ -81,7 +96,14 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(Transform):
-    """``1 / (1 + exp(-x))``, between zero and one even where that rounds to them."""
+    """``1 / (1 + exp(-x))``, between zero and one even where that rounds to them.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.SigmoidTransform()(lg.tensor([0.0]))
+    tensor([0.5])
+    """
 
     codomain = constraints.unit_interval
     bijective, _sign = True, 1
@@ -102,7 +124,15 @@ def _within(y: Any) -> Any:
 
 
 class SoftplusTransform(Transform):
-    """``log(1 + exp(x))``."""
+    """``log(1 + exp(x))``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> t = lg.distributions.SoftplusTransform()
+    >>> t.inv(t(lg.tensor([1.0])))
+    tensor([1.0000001])
+    """
 
     codomain = constraints.positive
     bijective, _sign = True, 1
@@ -118,7 +148,14 @@ class SoftplusTransform(Transform):
 
 
 class TanhTransform(Transform):
-    """``tanh(x)``."""
+    """``tanh(x)``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.TanhTransform()(lg.tensor([0.0]))
+    tensor([0.])
+    """
 
     codomain = constraints.interval(-1.0, 1.0)
     bijective, _sign = True, 1
@@ -134,7 +171,14 @@ class TanhTransform(Transform):
 
 
 class AbsTransform(Transform):
-    """``|x|``, whose inverse takes the positive side."""
+    """``|x|``, whose inverse takes the positive side.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.AbsTransform()(lg.tensor([-1.0, 2.0]))
+    tensor([1., 2.])
+    """
 
     codomain = constraints.positive
 
@@ -154,6 +198,14 @@ class AffineTransform(Transform):
         Numbers or tensors.
     event_dim
         How many trailing axes make one value.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> t = lg.distributions.AffineTransform(1.0, 2.0)
+    >>> x = lg.tensor([0.0, 3.0])
+    >>> t(x), t.inv(t(x))
+    (tensor([1., 7.]), tensor([0., 3.]))
     """
 
     bijective = True
@@ -210,6 +262,13 @@ class CumulativeDistributionTransform(Transform):
     ----------
     distribution
         The distribution.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> D = lg.distributions
+    >>> D.CumulativeDistributionTransform(D.Uniform(0.0, 4.0))(lg.tensor([1.0, 2.0]))
+    tensor([0.25, 0.5 ])
     """
 
     codomain = constraints.unit_interval
@@ -246,6 +305,13 @@ class ReshapeTransform(Transform):
     ----------
     in_shape, out_shape
         The shapes of one value before and after.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.ReshapeTransform((4,), (2, 2))(lg.arange(4.0))
+    tensor([[0., 1.],
+            [2., 3.]])
     """
 
     bijective = True
@@ -286,7 +352,14 @@ class ReshapeTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Softmax along the last axis, whose inverse is the logarithm: not a bijection."""
+    """Softmax along the last axis, whose inverse is the logarithm: not a bijection.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.SoftmaxTransform()(lg.tensor([0.0, 0.0]))
+    tensor([0.5, 0.5])
+    """
 
     domain, codomain = constraints.real_vector, constraints.simplex
 
@@ -420,7 +493,15 @@ def _square(name: str, shape: Shape) -> Shape:
 
 
 class LowerCholeskyTransform(Transform):
-    """From square matrices to lower triangular ones whose diagonal is positive: its exponential."""
+    """From square matrices to lower triangular ones whose diagonal is positive: its exponential.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.LowerCholeskyTransform()(lg.tensor([[0.0, 9.0], [1.0, 0.0]]))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
 
@@ -432,7 +513,15 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """From square matrices to positive definite ones, by `LowerCholeskyTransform`."""
+    """From square matrices to positive definite ones, by `LowerCholeskyTransform`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.PositiveDefiniteTransform()(lg.tensor([[0.0, 0.0], [1.0, 0.0]]))
+    tensor([[1., 1.],
+            [1., 2.]])
+    """
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.positive_definite
 

@@ -83,6 +83,13 @@ class Kumaraswamy(Direct):
     ----------
     concentration1, concentration0
         The powers at zero and at one.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> d = lg.distributions.Kumaraswamy(lg.tensor(1.0), lg.tensor(1.0))
+    >>> d.mean
+    tensor(0.5)
     """
 
     arg_constraints = {"concentration1": positive, "concentration0": positive}  # noqa: RUF012
@@ -228,6 +235,12 @@ class LogitRelaxedBernoulli(Chances):
         The lower, the closer to zero and one.
     probs, logits
         One of both: those of the Bernoulli distribution.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.LogitRelaxedBernoulli(1.0, probs=lg.tensor([0.3, 0.6])).rsample().shape
+    (2,)
     """
 
     arg_constraints = {"temperature": positive, "probs": unit_interval, "logits": real}  # noqa: RUF012
@@ -259,6 +272,12 @@ class RelaxedBernoulli(Chances, TransformedDistribution):
         The lower, the closer to zero and one.
     probs, logits
         One of both: those of the Bernoulli distribution.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.distributions.RelaxedBernoulli(1.0, probs=lg.tensor([0.3, 0.6])).rsample().shape
+    (2,)
     """
 
     arg_constraints = LogitRelaxedBernoulli.arg_constraints

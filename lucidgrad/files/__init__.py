@@ -32,8 +32,8 @@ def save(obj: Any, path: "str | os.PathLike[str] | Any", *, metadata: Mapping[st
     """Write a tree of tensors, numbers and strings to a safetensors file, all of it or nothing.
 
     What is kept: dicts, ordered dicts, lists and tuples of tensors and arrays of every dtype, bools, ints, floats,
-    complex numbers, strings, bytes, None, dtypes and devices; of tensors ``requires_grad``, whether one is a parameter,
-    and which are the same or occupy the same memory. History and gradients are not.
+    complex numbers (NumPy's as Python's), strings, bytes, None, dtypes and devices; of tensors ``requires_grad``,
+    whether one is a parameter, and which are the same or occupy the same memory. History and gradients are not.
 
     Parameters
     ----------

@@ -57,7 +57,12 @@ def opened(target: Any) -> Iterator[Source]:
         return
     path = os.fsdecode(target)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags), "rb") as file:
+    try:
+        descriptor = os.open(path, flags)
+    except FileNotFoundError as error:
+        looked = f"no such file in {os.path.dirname(os.path.abspath(path))}; check the name and the working directory"
+        raise FileNotFoundError(errno.ENOENT, looked, path) from error
+    with open(descriptor, "rb") as file:
         found = os.fstat(file.fileno())
         if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)

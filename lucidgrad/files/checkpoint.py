@@ -43,7 +43,10 @@ def refuse_old(first: bytes) -> None:
     if first.startswith(_OLD) or first[257:262] == b"ustar":
         raise FileFormatError("this is a checkpoint in the format before PyTorch 1.6; load and save it there once more")
     if first[:1] == b"\x80" and first[1:2] in (b"\2", b"\3", b"\4", b"\5") and first[2:8] != bytes(6):
-        raise FileFormatError("this is a pickle, which is code; expected a checkpoint, arrays or safetensors")
+        raise FileFormatError(
+            "this is a pickle, which is code; expected a checkpoint, arrays or safetensors; "
+            "read it where it was made and write its arrays with torch.save(state_dict), numpy.savez or lg.save"
+        )
 
 
 class _StorageType(NamedTuple):
@@ -172,7 +175,7 @@ class Checkpoint:
             return _StorageType(None)
         raise FileFormatError(
             f"the pickle asks for {full!r}, expected tensors and plain values only, as in a state_dict(); no code of a "
-            f"file is run"
+            f"file is run; write torch.save(model.state_dict(), path) instead of the whole model"
         )
 
 

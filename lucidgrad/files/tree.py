@@ -9,8 +9,9 @@ from typing import Any
 
 from lucidgrad.core import device as devices, dtype as dtypes
 from lucidgrad.core.device import Device
-from lucidgrad.core.dispatch import box
+from lucidgrad.core.dispatch import box, number
 from lucidgrad.core.engine import tape_namespace
+from lucidgrad.extents import Shape
 from lucidgrad.tensor import Tensor
 
 from .container import FileFormatError
@@ -41,8 +42,12 @@ class Writer:
             return self.tensor(obj, path)
         if isinstance(obj, OrderedDict):  # such as a module's state_dict
             return self.container(obj, path)
+        if isinstance(obj, Shape):
+            return self.container(tuple(obj), path)
         if isinstance(obj, _dtype_class()):
             return {"dtype": str(obj)}
+        if number(obj) is not obj:  # a library's scalar, such as the mean of losses
+            return self.node(number(obj), path)
         if devices.recognise(obj) is not None and hasattr(obj, "ndim") and kind.__name__ == "ndarray":
             return {"array": self.name_of(obj, path), **_place(devices.backend_of(obj).device_of(obj))}
         raise TypeError(

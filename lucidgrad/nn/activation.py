@@ -45,6 +45,11 @@ class _Plain(Module):
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
+        if isinstance(inplace, lg.Tensor):
+            name = type(self).__name__
+            raise TypeError(
+                f"{name}: given a Tensor, expected settings; a layer is made first, then called: {name}()(x)"
+            )
         self.inplace = inplace
 
     def forward(self, input: lg.Tensor) -> lg.Tensor:

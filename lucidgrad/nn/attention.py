@@ -1,5 +1,8 @@
-"""Attention of many heads as a module."""
+"""Attention of many heads as a module, and PyTorch's words for the kernels that compute attention."""
 
+import contextlib
+import enum
+from collections.abc import Iterator
 from typing import Any
 
 import lucidgrad as lg
@@ -11,7 +14,27 @@ from .linear import Linear
 from .module import Module
 from .parameter import Parameter
 
-__all__ = ["MultiheadAttention"]
+__all__ = ["MultiheadAttention", "SDPBackend", "sdpa_kernel"]
+
+
+class SDPBackend(enum.IntEnum):
+    """The kernels that PyTorch chooses from; here there is one way to compute attention."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextlib.contextmanager
+def sdpa_kernel(backends: SDPBackend | list[SDPBackend], set_priority: bool = False) -> Iterator[None]:
+    """Allow some kernels of PyTorch's within a block: accepted, and without effect."""
+    for backend in backends if isinstance(backends, (list, tuple)) else [backends]:
+        if not isinstance(backend, SDPBackend):
+            raise TypeError(f"sdpa_kernel: given {backend!r}, expected SDPBackend, or a list of them")
+    yield
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -78,7 +101,10 @@ class MultiheadAttention(Module):
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(f"given embed_dim={embed_dim} and num_heads={num_heads}, expected numbers above 0")
         if embed_dim % num_heads:
-            raise AssertionError(f"given embed_dim={embed_dim} and num_heads={num_heads}, expected a multiple of it")
+            raise AssertionError(
+                f"{type(self).__name__}: given embed_dim={embed_dim} and num_heads={num_heads}, expected an embed_dim "
+                f"that is a multiple of num_heads"
+            )
         super().__init__()
         place = {"device": device, "dtype": dtype}
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads

@@ -178,6 +178,8 @@ class ModuleList(_Numbered):
     (3, 6)
     """
 
+    _instead = "; call the modules in it one by one, or make an nn.Sequential of them"
+
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
@@ -240,6 +242,8 @@ class ModuleDict(Module):
     >>> list(heads.state_dict())
     ['a.weight', 'a.bias']
     """
+
+    _instead = "; call the modules in it one by one, or make an nn.Sequential of them"
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()

@@ -364,3 +364,6 @@ class Fold(Module):
             f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
             f"padding={self.padding}, stride={self.stride}"
         )
+
+
+_ConvNd = _Convolution  # PyTorch's name, which programs ask for

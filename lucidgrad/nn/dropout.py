@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.nn.functional.dropout import (
+from lucidgrad.nn.functional.dropouts import (
     alpha_dropout,
     check_probability,
     dropout,

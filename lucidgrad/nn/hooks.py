@@ -352,6 +352,16 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> Handle:
     """Call ``hook(module, args)`` before the `forward` of every module, and before hooks of its own.
 
     What it returns, if anything, takes the place of ``args``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.modules.module import register_module_forward_pre_hook
+    >>> seen = []
+    >>> with register_module_forward_pre_hook(lambda module, args: seen.append(type(module).__name__)):
+    ...     y = lg.nn.Tanh()(lg.ones(2))
+    >>> seen
+    ['Tanh']
     """
     return _everywhere("forward_pre", (hook, False))
 
@@ -376,7 +386,18 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Handle:
-    """Call ``hook(module, grad_output)`` before gradients pass any module; it may return other ones."""
+    """Call ``hook(module, grad_output)`` before gradients pass any module; it may return other ones.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.modules.module import register_module_full_backward_pre_hook
+    >>> seen = []
+    >>> with register_module_full_backward_pre_hook(lambda module, after: seen.append(after[0].tolist())):
+    ...     lg.nn.Tanh()(lg.ones(2, requires_grad=True)).sum().backward()
+    >>> seen
+    [[1.0, 1.0]]
+    """
     return _everywhere("backward_pre", hook)
 
 
@@ -384,25 +405,79 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> Handle:
     """Call ``hook(module, grad_input, grad_output)`` when the gradients of any module's inputs are known.
 
     It may return other gradients for the inputs.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.modules.module import register_module_full_backward_hook
+    >>> seen = []
+    >>> with register_module_full_backward_hook(lambda module, before, after: seen.append(after[0].tolist())):
+    ...     lg.nn.Tanh()(lg.ones(2, requires_grad=True)).sum().backward()
+    >>> seen
+    [[1.0, 1.0]]
     """
     return _everywhere("backward", hook)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> Handle:
-    """The same as `register_module_full_backward_hook`, by an older name."""
+    """The same as `register_module_full_backward_hook`, by an older name.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.modules.module import register_module_backward_hook
+    >>> seen = []
+    >>> with register_module_backward_hook(lambda module, before, after: seen.append(type(module).__name__)):
+    ...     lg.nn.Tanh()(lg.ones(2, requires_grad=True)).sum().backward()
+    >>> seen
+    ['Tanh']
+    """
     return register_module_full_backward_hook(hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Handle:
-    """Call ``hook(module, name, parameter)`` when a module is given a parameter; it may return another one."""
+    """Call ``hook(module, name, parameter)`` when a module is given a parameter; it may return another one.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.modules.module import register_module_parameter_registration_hook
+    >>> seen = []
+    >>> with register_module_parameter_registration_hook(lambda module, name, parameter: seen.append(name)):
+    ...     layer = lg.nn.Linear(2, 1)
+    >>> seen
+    ['weight', 'bias']
+    """
     return Handle(registrations["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Handle:
-    """Call ``hook(module, name, buffer)`` when a module is given a buffer; it may return another one."""
+    """Call ``hook(module, name, buffer)`` when a module is given a buffer; it may return another one.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.modules.module import register_module_buffer_registration_hook
+    >>> seen = []
+    >>> with register_module_buffer_registration_hook(lambda module, name, buffer: seen.append(name)):
+    ...     layer = lg.nn.BatchNorm1d(2)
+    >>> seen
+    ['running_mean', 'running_var', 'num_batches_tracked']
+    """
     return Handle(registrations["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> Handle:
-    """Call ``hook(module, name, submodule)`` when a module is given a submodule; it may return another one."""
+    """Call ``hook(module, name, submodule)`` when a module is given a submodule; it may return another one.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.nn.modules.module import register_module_module_registration_hook
+    >>> seen = []
+    >>> with register_module_module_registration_hook(lambda module, name, inner: seen.append(name)):
+    ...     network = lg.nn.Sequential(lg.nn.Tanh(), lg.nn.ReLU())
+    >>> seen
+    ['0', '1']
+    """
     return Handle(registrations["module"], hook)

@@ -5,6 +5,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.nn import init
+from lucidgrad.nn.functional.arguments import check_floats
 from lucidgrad.nn.functional.linear import bilinear, linear
 from lucidgrad.nn.module import Module
 from lucidgrad.nn.parameter import Parameter
@@ -87,8 +88,10 @@ class Linear(Module):
 
     def forward(self, input: lg.Tensor) -> lg.Tensor:
         """Map the last axis."""
-        bias = self.bias
-        return affine(input, self.weight, bias) if bias is not None else linear(input, self.weight)
+        weight, bias = self.weight, self.bias
+        if getattr(input, "array", weight.array).dtype is not weight.array.dtype:
+            check_floats("linear", input, weight)
+        return affine(input, weight, bias) if bias is not None else linear(input, weight)
 
     def extra_repr(self) -> str:
         """The sizes."""

@@ -27,6 +27,9 @@ class Loss(Module):
         self.reduction = legacy_reduction(size_average, reduce, reduction)
 
 
+_Loss = Loss  # PyTorch's name, which losses of one's own are made of
+
+
 class WeightedLoss(Loss):
     """A loss with weights, which are a buffer."""
 

@@ -1,7 +1,7 @@
 """`Module`: a function with parameters, buffers and submodules."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import lucidgrad as lg
 from lucidgrad.nn.hooks import everywhere, registered
@@ -27,11 +27,21 @@ __all__ = ["Module"]
 #: How the names of dtypes start; other words are devices.
 _DTYPES = ("bool", "int", "uint", "float", "bfloat", "complex")
 
-_KINDS = ("_parameter_names", "_buffer_names", "_module_names")
+KINDS = ("_parameter_names", "_buffer_names", "_module_names")
 
 
 def _floating(tensor: lg.Tensor) -> bool:
     return tensor.is_floating_point()
+
+
+def _no_module(owner: Any, given: Any) -> str:
+    """Why something can't be a submodule, beginning with PyTorch's words, and what helps."""
+    what = f"{type(given).__name__} is not a Module subclass"
+    if isinstance(given, type) and issubclass(given, Module):
+        return f"{what}: {given.__name__} is the class itself; make a module of it: {given.__name__}()"
+    if isinstance(given, (list, tuple)) and all(isinstance(part, Module) for part in given):
+        return f"{what}; unpack it: {type(owner).__name__}(*layers)"
+    return f"{what}; expected a module, such as nn.ReLU() for the function relu"
 
 
 class Module(Stateful):
@@ -56,6 +66,7 @@ class Module(Stateful):
     """
 
     training: bool
+    _instead: ClassVar[str] = "; define it in the class"  # of `forward`
 
     def __init__(self) -> None:
         own = self.__dict__
@@ -65,7 +76,8 @@ class Module(Stateful):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes: every subclass defines it."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        name = type(self).__name__
+        raise NotImplementedError(f'Module [{name}] is missing the required "forward" function{self._instead}')
 
     def __call__(self: "Forward[P, R_co]", *args: "P.args", **kwargs: "P.kwargs") -> "R_co":
         """`forward`, with the hooks around it."""
@@ -93,7 +105,10 @@ class Module(Stateful):
     def _names(self, kind: str, what: str) -> dict[str, Any]:
         found: dict[str, Any] | None = self.__dict__.get(kind)
         if found is None:
-            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            raise AttributeError(
+                f"cannot assign {what} before Module.__init__() call; begin {type(self).__name__}.__init__ with "
+                f"super().__init__()"
+            )
         return found
 
     def _add(self, kind: str, what: str, name: str, value: Any, note: Any = None) -> None:
@@ -142,7 +157,7 @@ class Module(Stateful):
     def add_module(self, name: str, module: "Module | None") -> None:
         """Add a submodule."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            raise TypeError(_no_module(self, module))
         self._add("_module_names", "module", name, module)
 
     def register_module(self, name: str, module: "Module | None") -> None:
@@ -190,18 +205,18 @@ class Module(Stateful):
 
     def _forget(self, name: str) -> None:
         self.__dict__.pop(name, None)
-        for kind in _KINDS:
+        for kind in KINDS:
             self.__dict__[kind].pop(name, None)
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
-        for kind in _KINDS:
+        for kind in KINDS:
             self.__dict__[kind].pop(name, None)
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes; a shallow copy remembers names of its own."""
         state = self.__dict__.copy()
-        for kind in _KINDS:
+        for kind in KINDS:
             if kind in state:
                 state[kind] = dict(state[kind])
         return state
@@ -342,6 +357,19 @@ class Module(Stateful):
         return self
 
     # -- modes
+    def compile(self, **options: Any) -> None:
+        """Let `forward` run as a program from now on: `lucidgrad.compile`, with its options, in place.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> layer = lg.nn.Linear(2, 1)
+        >>> layer.compile()
+        >>> layer(lg.ones(3, 2)).shape
+        (3, 1)
+        """
+        self.__dict__["forward"] = lg.compile(self.forward, **options)
+
     def train(self, mode: bool = True) -> Self:
         """Set training mode for this module and its descendants."""
         if not isinstance(mode, bool):
@@ -461,10 +489,16 @@ class Module(Stateful):
             return f"{self._get_name()}({lines[0]})"
         return f"{self._get_name()}(\n  " + "\n  ".join(inner) + "\n)"
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the submodules, which can be folded, and how many parameters each has."""
+        from lucidgrad.notebook import tree
+
+        return tree(self)
+
 
 def _destination(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool]:
     """The device, the dtype and whether not to wait, of the arguments of `Module.to`."""
-    unknown = set(kwargs) - {"device", "dtype", "tensor", "non_blocking", "copy"}
+    unknown = set(kwargs) - {"device", "dtype", "tensor", "non_blocking", "copy", "memory_format"}
     if unknown:
         raise TypeError(f"to() got an unexpected keyword argument {min(unknown)!r}")
     device, dtype, non_blocking = kwargs.get("device"), kwargs.get("dtype"), kwargs.get("non_blocking", False)

@@ -6,6 +6,7 @@ Those whose shape is not known yet have no array until they are materialised.
 from typing import Any, Self
 
 import lucidgrad as lg
+from lucidgrad.tensor import TensorType
 
 __all__ = [
     "Buffer",
@@ -18,7 +19,7 @@ __all__ = [
 ]
 
 
-class _Role(type(lg.Tensor)):  # type: ignore[misc]
+class _Role(TensorType):
     """The class of classes whose instances are plain tensors with a mark.
 
     A tensor of a subclass would leave the fast path of the compiled operators, so a parameter's type is Tensor.

@@ -55,6 +55,12 @@ class RNNBase(Module):
         For an LSTM, the size that hidden states are projected to; 0: they are not.
     device, dtype
         Of the parameters.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> isinstance(lg.nn.GRU(2, 3), lg.nn.RNNBase)
+    True
     """
 
     def __init__(
@@ -366,7 +372,14 @@ class LSTM(RNNBase):
 
 # -- cells ---------------------------------------------------------------------------------------
 class RNNCellBase(Module):
-    """What the cells share: weights and biases for ``num_chunks`` gates."""
+    """What the cells share: weights and biases for ``num_chunks`` gates.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> isinstance(lg.nn.GRUCell(2, 3), lg.nn.RNNCellBase)
+    True
+    """
 
     bias_ih: Any
     bias_hh: Any

@@ -6,7 +6,6 @@ from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.engine import tape_namespace as ops
 
 from .axes import axis_of, product
-from .conventions import torch_spelled
 from .indexing.taking import take_put
 from .numbers import inexact, is_complex, is_inexact
 from .sets import unique_all, unique_places
@@ -62,7 +61,6 @@ def _counted(i: Any, weights: Any, size: int) -> Any:
     return take_put(weights, i, axis=0, size=size)
 
 
-@torch_spelled
 def unique(
     x: Any,
     /,

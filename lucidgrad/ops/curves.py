@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from lucidgrad.core.dispatch import number
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.precision import rounded_once
 
 from . import reduction
 from .axes import axis_of, part, product
-from .conventions import torch_spelled
 from .linalg import products
-from .numbers import inexact, is_complex
+from .numbers import evened, inexact, is_complex, together
 from .shape.layout import broadcast_shapes
 
 
@@ -92,7 +92,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ValueError(
             f"interp: given points of shapes {tuple(xp.shape)} and {tuple(fp.shape)}, expected two vectors of one size"
         )
-    x, xp, fp = (inexact(v) if hasattr(v, "dtype") else ops.asarray(v) for v in (x, xp, fp))
+    x, xp, fp = together(x, xp, fp)
+    x = x if hasattr(x, "dtype") else ops.asarray(x, dtype=xp.dtype, device=xp.device)
     if period is not None:
         if period == 0:
             raise ValueError("interp: given period=0, expected another number")
@@ -114,7 +115,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return ops.where(x >= xp[-1], ops.where(x == xp[-1], fp[-1], fp[-1] if right is None else right), y)
 
 
-@torch_spelled
 @rounded_once
 def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     """The integral along an axis by the trapezoidal rule, with places x or equal steps dx (NumPy's meaning).
@@ -133,7 +133,7 @@ def trapezoid(y: Any, /, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 
 def _trapezoids(y: Any, x: Any, dx: float, axis: int) -> Any:
     """The areas between neighbours along an axis."""
-    y = inexact(y)
+    y, x = evened(inexact(y), x)
     step: Any = dx
     if x is not None:
         if x.ndim == 1:
@@ -144,7 +144,6 @@ def _trapezoids(y: Any, x: Any, dx: float, axis: int) -> Any:
     return (part(ops, y, axis, 1) + part(ops, y, axis, None, -1)) * step / 2
 
 
-@torch_spelled
 @rounded_once
 def cumulative_trapezoid(y: Any, /, x: Any = None, *, dx: float = 1.0, axis: int = -1) -> Any:
     """The integrals from the first place to each later one by the trapezoidal rule, with places x or steps dx.
@@ -174,10 +173,12 @@ def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Any:
     >>> y.tolist(), x.grad.tolist()
     ([3.0, 5.0], [-1.0, 1.0, 0.0])
     """
+    x, to_end, to_begin = evened(x, to_end, to_begin)
     flat = ops.reshape(x, shape=(product(x.shape),))
     made = []
     for piece in (to_begin, flat[1:] - flat[:-1], to_end):
         if piece is not None:
+            piece = number(piece)
             piece = piece if hasattr(piece, "dtype") else ops.asarray(piece, dtype=x.dtype, device=x.device)
             made.append(ops.reshape(piece, shape=(product(piece.shape),)))
     return ops.concat(*made, axis=0) if len(made) > 1 else made[0]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from lucidgrad.core.box import Box
-from lucidgrad.core.dispatch import bound, dtype_of, floats, halves
-from lucidgrad.core.dtype import named
+from lucidgrad.core.dispatch import bound, dtype_of, floats, halves, number, promoted
+from lucidgrad.core.dtype import named, plain_name
 from lucidgrad.core.modes import set_casting, state, unusual
-from lucidgrad.core.primitive import registry
+from lucidgrad.core.primitive import Primitive, registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,6 +20,7 @@ def in_single(function: Callable[..., Any], args: Sequence[Any], keywords: dict[
     Casts are operations like any other: gradients are rounded once, too, and what nodes keep is not rounded at all.
     """
     cast, single = registry["astype"].op, named("float32")
+    args, keywords = [number(x) for x in args], {name: number(x) for name, x in keywords.items()}
     given, asked = {dtype_of(x) for x in (*args, *keywords.values())} & floats, keywords.get("dtype")
     target = asked if asked is not None else given.pop() if len(given) == 1 else single
     keywords = {**keywords, "dtype": single} if asked in halves else keywords
@@ -41,21 +42,57 @@ def in_single(function: Callable[..., Any], args: Sequence[Any], keywords: dict[
     return rounded(y) if target in halves else y
 
 
-bound["in_single"] = in_single
+@functools.cache
+def widest(*found: Any) -> Any:
+    """The dtype that floats of several dtypes come to; None where they have one, or there are none."""
+    names = {plain_name(dtype) for dtype in found if dtype in floats}
+    return promoted(*map(named, names)) if len(names) > 1 else None
+
+
+def in_widest(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Call a primitive with its floats in the dtype that they come to, lest parts of it are computed in a narrower one.
+
+    Casts are operations like any other: gradients come back in the dtypes that were given.
+    """
+    found, wide = [dtype_of(x) for x in args], list(args)
+    dtype, cast = widest(*(found[i] for i in primitive.values)), registry["astype"].op
+    for i in primitive.values:
+        if found[i] is not dtype and found[i] in floats:
+            wide[i] = cast(args[i], dtype=dtype, copy=False)
+    return primitive.op(*wide, **keywords)
+
+
+bound.update(in_single=in_single, in_widest=in_widest, widest=widest)
 
 
 def in_precision(precision: str) -> Callable[[F], F]:
     """Let a function choose its precision under autocast: ``"low"`` is 16 bits, ``"full"`` is float32.
 
     Without autocast the latter is `rounded_once`. The function must not write into its arguments.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.amp import in_precision
+    >>> square = in_precision("full")(lambda x: x * x)
+    >>> square(lg.tensor([3.0]))
+    tensor([9.])
     """
     return lambda function: _choosing(function, types.SimpleNamespace(precision=precision), precision == "full")
 
 
 def rounded_once(function: F) -> F:
-    """Let a function compute in float32 what its first tensor holds in 16 bits, and round its result.
+    """Let a function compute in float32 what its first tensor of floats holds in 16 bits, and round its result.
 
     Under autocast the functions it is made of choose their precision. It must not write into its arguments.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.amp import rounded_once
+    >>> thrice = rounded_once(lambda x: x + x + x)
+    >>> thrice(lg.tensor([1.0], dtype=lg.float16))
+    tensor([3.], dtype=float16)
     """
     return _choosing(function, None, True)
 
@@ -66,7 +103,7 @@ def _choosing(function: F, told: Any, rounds: bool) -> F:
         casting = state.casting if unusual else None
         if casting is None:
             for x in (args or kwargs.values()) if rounds else ():
-                if isinstance(x, Box):
+                if isinstance(x, Box) and x.array.dtype in floats:
                     if x.array.dtype in halves:
                         return in_single(function, args, kwargs)
                     break

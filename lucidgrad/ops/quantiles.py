@@ -8,7 +8,7 @@ from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.levels.batching import Batched
 
 from .axes import axis_of, part, product
-from .conventions import ValuesAndIndices, pick, torch_spelled
+from .conventions import ValuesAndIndices, pick
 from .numbers import NAN, inexact, is_complex
 from .reduction import mean, reduced
 from .sorting import argsort
@@ -37,7 +37,6 @@ def _at(rows: Any, order: Any, places: Any) -> Any:
 
 
 # -- medians -------------------------------------------------------------------------------------
-@torch_spelled
 def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The middle value along axes, of an even number the mean of the two middle ones (NumPy's meaning).
 
@@ -63,7 +62,6 @@ def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     return ops.reshape(y, shape=_left(x, axis, keepdims))
 
 
-@torch_spelled
 def nanmedian(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """`median` of the elements that are not NaN; NaN where there are none (NumPy's meaning).
 
@@ -176,7 +174,6 @@ def _mixed(a: Any, b: Any, t: Any) -> Any:
     return ops.where(t < 0.5, a + d * t, b - d * (1 - t))
 
 
-@torch_spelled
 def quantile(
     x: Any,
     /,
@@ -214,7 +211,6 @@ def quantile(
     return _quantile("quantile", x, q, axis, interpolation or method, keepdims)
 
 
-@torch_spelled
 def nanquantile(
     x: Any,
     /,
@@ -238,7 +234,6 @@ def nanquantile(
     return _quantile("nanquantile", x, q, axis, interpolation or method, keepdims, skip=True)
 
 
-@torch_spelled
 def percentile(x: Any, /, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
     """`quantile` with q in percent (NumPy's meaning).
 
@@ -253,7 +248,6 @@ def percentile(x: Any, /, q: Any, axis: Any = None, *, method: str = "linear", k
     return _quantile("percentile", x, q, axis, method, keepdims, whole=100)
 
 
-@torch_spelled
 def nanpercentile(x: Any, /, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
     """`nanquantile` with q in percent (NumPy's meaning).
 
@@ -275,7 +269,6 @@ def _dropped(found: ValuesAndIndices, axis: int, keepdims: bool) -> ValuesAndInd
     return ValuesAndIndices(*(ops.squeeze(r, axis=axis) for r in found))
 
 
-@torch_spelled
 def kthvalue(x: Any, /, k: int, axis: int = -1, keepdims: bool = False) -> ValuesAndIndices:
     """The k-th smallest value along an axis, counted from 1, and where it stands (PyTorch's meaning).
 
@@ -298,7 +291,6 @@ def kthvalue(x: Any, /, k: int, axis: int = -1, keepdims: bool = False) -> Value
     return _dropped(pick(x, part(ops, i, axis, k - 1, k) if x.ndim else i, axis), axis, keepdims)
 
 
-@torch_spelled
 def mode(x: Any, /, axis: int = -1, keepdims: bool = False) -> ValuesAndIndices:
     """The value that is most frequent along an axis, of several the smallest, and where it stands last.
 

@@ -13,7 +13,6 @@ from lucidgrad.levels.batching import of_one_batch, shift_axis, shifted
 from lucidgrad.levels.layer import run
 
 from .axes import axes_of, inverse, part, product
-from .conventions import cast_before
 from .jvp_rules import bilinear, by_gradient, linear_in, of_pull, total
 from .numbers import INF, inexact, is_complex
 
@@ -109,8 +108,16 @@ def _mean_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: Any, keepdims: bool) -
     return xp.sum(ts[0], axis=axis, keepdims=keepdims) / (count(xs[0].shape, axis) or 1)
 
 
-@cast_before
-@primitive(LINEAR, vjp=_mean_vjp, jvp=_mean_jvp, batch=batch_axes, dtype="float", precision="full", single=True)
+@primitive(
+    LINEAR,
+    vjp=_mean_vjp,
+    jvp=_mean_jvp,
+    batch=batch_axes,
+    dtype="float",
+    precision="full",
+    single=True,
+    casts=True,
+)
 def mean(xp: Any, x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Arithmetic mean along axes; NaN where there is nothing to average.
 

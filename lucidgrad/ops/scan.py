@@ -13,7 +13,7 @@ from lucidgrad.levels.batching import of_one_batch
 from lucidgrad.levels.layer import run
 
 from .axes import axis_of, part
-from .conventions import ValuesAndIndices, pick, torch_spelled
+from .conventions import ValuesAndIndices, pick
 from .elementwise.copies import apart
 from .numbers import INF, inexact
 
@@ -266,7 +266,6 @@ def cumulative_argmin(xp: Any, x: Any, /, *, axis: int) -> Any:
     return _last_of(xp, x, axis, xp.minimum)
 
 
-@torch_spelled
 def cummax(x: Any, /, axis: int) -> ValuesAndIndices:
     """Running maximum along an axis and where it stands; of ties the last, which gets the gradient.
 
@@ -282,7 +281,6 @@ def cummax(x: Any, /, axis: int) -> ValuesAndIndices:
     return pick(x, cumulative_argmax(x, axis=axis), axis)
 
 
-@torch_spelled
 def cummin(x: Any, /, axis: int) -> ValuesAndIndices:
     """Running minimum along an axis and where it stands; of ties the last, which gets the gradient.
 
@@ -299,7 +297,6 @@ def cummin(x: Any, /, axis: int) -> ValuesAndIndices:
 
 
 # -- the inverse of a running sum ----------------------------------------------------------------
-@torch_spelled
 @apart
 def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Differences of neighbours along an axis, n times over, after joining ``prepend`` and ``append`` on.

@@ -9,7 +9,6 @@ from typing import Any
 from lucidgrad.core.primitive import REDUCTION, primitive
 
 from .axes import product
-from .conventions import cast_before
 from .jvp_rules import of_pull, total
 from .numbers import inexact
 from .reduction import batch_axes, batch_pull
@@ -42,7 +41,6 @@ def softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
     return h - s * xp.sum(h, axis=axis, keepdims=True)
 
 
-@cast_before
 @primitive(
     REDUCTION,
     vjp=lambda xp, g, y, *, axis: xp.softmax_pull(g, y, axis=axis),
@@ -50,6 +48,7 @@ def softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
     batch=batch_axes,
     dtype="float",
     precision="full",
+    casts=True,
 )
 def softmax(xp: Any, x: Any, /, axis: Any = -1) -> Any:
     """``exp(x) / sum(exp(x))`` along an axis, without overflow. NaN where all elements are ``-inf``.
@@ -75,7 +74,6 @@ def log_softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
     return h - xp.exp(s) * xp.sum(h, axis=axis, keepdims=True)
 
 
-@cast_before
 @primitive(
     REDUCTION,
     vjp=lambda xp, g, y, *, axis: xp.log_softmax_pull(g, y, axis=axis),
@@ -83,6 +81,7 @@ def log_softmax_pull(xp: Any, h: Any, s: Any, /, axis: Any = -1) -> Any:
     batch=batch_axes,
     dtype="float",
     precision="full",
+    casts=True,
 )
 def log_softmax(xp: Any, x: Any, /, axis: Any = -1) -> Any:
     """``x - logsumexp(x)`` along an axis: the logarithm of `softmax`, exact where that is tiny.

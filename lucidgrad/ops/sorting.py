@@ -11,7 +11,7 @@ from lucidgrad.levels.batching import shift_axis
 from lucidgrad.levels.layer import run
 
 from .axes import axis_of, part
-from .conventions import ValuesAndIndices, dressed, pick, torch_spelled
+from .conventions import ValuesAndIndices, dressed, pick
 from .indexing.taking import take, take_along_axis
 
 
@@ -36,7 +36,6 @@ def argsort(xp: Any, x: Any, /, axis: int = -1, descending: bool = False, stable
     return xp.argsort(x, axis=axis, descending=descending, stable=stable)
 
 
-@torch_spelled
 def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Any:
     """An array sorted along an axis. Ties keep their order; NaN counts as the largest value.
 
@@ -66,7 +65,6 @@ def argtopk(xp: Any, x: Any, /, k: int, axis: int = -1, largest: bool = True) ->
     return part(xp, xp.argsort(x, axis=axis, descending=largest), axis, None, k)
 
 
-@torch_spelled
 def topk(x: Any, /, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> ValuesAndIndices:
     """The k largest (or smallest) values along an axis, and where they stand; always in order.
 

@@ -8,7 +8,6 @@ from lucidgrad.ops.precision import rounded_once
 
 from . import reduction
 from .axes import axes_of, product
-from .conventions import torch_spelled
 from .numbers import INF, NAN, inexact, is_complex
 from .reduction import count
 from .scan import cumulative_prod, cumulative_sum
@@ -16,7 +15,6 @@ from .shape.layout import atleast_2d
 
 
 # -- averages ------------------------------------------------------------------------------------
-@torch_spelled
 @rounded_once
 def average(x: Any, /, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False) -> Any:
     """The weighted mean along axes (NumPy's meaning).
@@ -67,7 +65,6 @@ def _weights(x: Any, axis: Any, weights: Any) -> Any:
     return ops.broadcast_to(weights, shape=x.shape)
 
 
-@torch_spelled
 def ptp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The largest value minus the smallest one along axes (NumPy's meaning).
 
@@ -82,7 +79,6 @@ def ptp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     return reduction.max(x, axis=axis, keepdims=keepdims) - reduction.min(x, axis=axis, keepdims=keepdims)
 
 
-@torch_spelled
 @rounded_once
 def var_mean(
     x: Any,
@@ -109,7 +105,6 @@ def var_mean(
     return var, reduction.mean(x, axis=axis, keepdims=keepdims)
 
 
-@torch_spelled
 @rounded_once
 def std_mean(
     x: Any,
@@ -254,7 +249,6 @@ def _real(dtype: Any) -> Any:
     return dtypes.named({"complex64": "float32", "complex128": "float64"}[str(dtype)]) if is_complex(dtype) else dtype
 
 
-@torch_spelled
 def nansum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum along axes, in which NaN counts as 0 and gets no gradient.
 
@@ -269,7 +263,6 @@ def nansum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = F
     return reduction.sum(_nan_replaced(x, 0.0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@torch_spelled
 def nanprod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product along axes, in which NaN counts as 1 and gets no gradient.
 
@@ -284,7 +277,6 @@ def nanprod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = 
     return reduction.prod(_nan_replaced(x, 1.0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@torch_spelled
 def nancumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Any:
     """Running sums along an axis, or of the flattened array, in which NaN counts as 0 (NumPy's meaning).
 
@@ -299,7 +291,6 @@ def nancumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Any:
     return cumsum(_nan_replaced(x, 0.0), axis, dtype=dtype)
 
 
-@torch_spelled
 def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Any:
     """Running sums along an axis, or of the flattened array (NumPy's meaning).
 
@@ -315,7 +306,6 @@ def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Any:
     return cumulative_sum(x, axis=0 if axis is None else axis, dtype=dtype)
 
 
-@torch_spelled
 def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Any:
     """Running products along an axis, or of the flattened array (NumPy's meaning).
 
@@ -331,9 +321,8 @@ def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None) -> Any:
     return cumulative_prod(x, axis=0 if axis is None else axis, dtype=dtype)
 
 
-@torch_spelled
 @rounded_once
-def nanmean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nanmean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """The mean along axes of the elements that are not NaN; NaN where there are none.
 
     Examples
@@ -344,11 +333,10 @@ def nanmean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> x.grad.tolist()
     [0.5, 0.0, 0.5]
     """
-    x = inexact(x)
+    x = inexact(x if dtype is None else ops.astype(x, dtype=dtype))
     return nansum(x, axis, keepdims=keepdims) / _known(x, axis, keepdims)
 
 
-@torch_spelled
 @rounded_once
 def nanvar(x: Any, /, axis: Any = None, *, ddof: float = 0, correction: Any = None, keepdims: bool = False) -> Any:
     """The variance along axes of the elements that are not NaN; NaN where ``ddof`` leaves none.
@@ -368,7 +356,6 @@ def nanvar(x: Any, /, axis: Any = None, *, ddof: float = 0, correction: Any = No
     return reduction.sum(squares, axis=axis, keepdims=keepdims) / ops.where(left > 0, left, NAN)
 
 
-@torch_spelled
 @rounded_once
 def nanstd(x: Any, /, axis: Any = None, *, ddof: float = 0, correction: Any = None, keepdims: bool = False) -> Any:
     """The standard deviation along axes of the elements that are not NaN; its gradient is 0 where it is 0.
@@ -393,7 +380,6 @@ def _nan_extreme(x: Any, axis: Any, keepdims: bool, sign: int) -> Any:
     return ops.where(reduction.all(ops.isnan(x), axis=axis, keepdims=keepdims), NAN, y)
 
 
-@torch_spelled
 def nanmax(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The largest value along axes that is not NaN; NaN where there is none. Ties share the gradient.
 
@@ -408,7 +394,6 @@ def nanmax(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _nan_extreme(x, axis, keepdims, -1)
 
 
-@torch_spelled
 def nanmin(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The smallest value along axes that is not NaN; NaN where there is none. Ties share the gradient.
 

@@ -9,7 +9,7 @@ from lucidgrad.core.engine import tape_namespace as ops
 from . import reduction
 from .axes import axes_of, axis_of, part, product
 from .combinations import triu_indices
-from .conventions import MinAndMax, torch_spelled
+from .conventions import MinAndMax
 from .counting import bin_edges, bin_places
 from .indexing.taking import take, take_put
 from .numbers import inexact
@@ -24,7 +24,6 @@ __all__ = [
 
 
 # -- extremes and order --------------------------------------------------------------------------
-@torch_spelled
 def aminmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> MinAndMax:
     """The smallest and the largest value along an axis, or of all; ties share the gradient (PyTorch's meaning).
 
@@ -53,7 +52,6 @@ def msort(x: Any, /) -> Any:
 
 
 # -- runs of equal elements ----------------------------------------------------------------------
-@torch_spelled
 def unique_consecutive(
     x: Any, /, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
 ) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import lucidgrad as lg
 from lucidgrad.core.dispatch import complexes, floats
+from lucidgrad.ops.numbers import evened
 from lucidgrad.ops.precision import in_precision
 from lucidgrad.tensor import Tensor
 
@@ -77,13 +78,13 @@ def fftconvolve(in1: Any, in2: Any, mode: Mode = "full", axes: int | Sequence[in
     _need("fftconvolve", in1, in2, mode)
     if not in1.ndim:
         return in1 * in2
-    given = range(in1.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    given = range(in1.ndim) if axes is None else (axes,) if hasattr(axes, "__index__") else axes
     if any(not -in1.ndim <= a < in1.ndim for a in given):
         raise ValueError(f"fftconvolve: given axes={axes!r} for arrays of dimension {in1.ndim}")
     along = [a % in1.ndim for a in given]
     if mode == "valid":
         in1, in2 = _larger_first("fftconvolve", in1, in2, along)
-    in1, in2 = (x if x.dtype in floats else x * 1.0 for x in (in1, in2))
+    in1, in2 = evened(*(x if x.dtype in floats else x * 1.0 for x in (in1, in2)))
     if not math.prod(in1.shape) or not math.prod(in2.shape):
         return lg.zeros((0,) * in1.ndim, dtype=lg.result_type(in1, in2), device=in1.device)
     sizes = [in1.shape[a] + in2.shape[a] - 1 for a in along]

@@ -4,7 +4,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex
 
-from lucidgrad.core import device, dispatch, dtype
+from lucidgrad import printing
+from lucidgrad.core import device as devices, dispatch, dtype
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.device import Device, copying, located
 from lucidgrad.core.dispatch import box, floats, node_of, track_copy
@@ -22,7 +23,7 @@ from lucidgrad.ops.elementwise.copies import transfer
 from lucidgrad.ops.indexing.scattering import write_masked
 from lucidgrad.ops.indexing.selection import index, pick
 from lucidgrad.ops.shape.joining import unstack
-from lucidgrad.refusals import guard_methods, refuse_method
+from lucidgrad.refusals import describe, guard_methods, refuse_method
 
 from .deferred import Further
 from .inplace import InPlace
@@ -31,7 +32,21 @@ from .operators import Operators
 from .shape import Shaping
 
 
-class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
+class TensorType(type):
+    """The class of tensors is not called: functions make them. Inside, `blank` does, which costs less than a check."""
+
+    def __call__(self, *args: Any, **kwds: Any) -> Any:
+        """Refuse, but for subclasses."""
+        if self is not Tensor:
+            return super().__call__(*args, **kwds)
+        given = ", ".join(describe(value) for value in (*args, *kwds.values())) or "nothing"
+        raise TypeError(
+            f"Tensor: given {given}, but this class is not called; lg.tensor(data) makes a tensor of numbers, lists or "
+            f"arrays, lg.zeros(*sizes) or lg.empty(*sizes) one of a shape"
+        )
+
+
+class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further, metaclass=TensorType):
     """A multi-dimensional array that records what is done with it.
 
     Make one with `lucidgrad.tensor`, `lucidgrad.asarray` or the creation functions. Attributes and operators
@@ -67,12 +82,12 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
     @property
     def dtype(self) -> Any:
         """The dtype, one of NumPy's dtype objects on every device."""
-        return device.by_array[type(self.array)].dtype_of(self.array)
+        return devices.by_array[type(self.array)].dtype_of(self.array)
 
     @property
     def device(self) -> Device:
         """Where the array lives."""
-        return device.by_array[type(self.array)].device_of(self.array)
+        return devices.by_array[type(self.array)].device_of(self.array)
 
     @property
     def itemsize(self) -> int:
@@ -121,7 +136,15 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
-        """Ask for gradients with respect to this leaf, or stop asking."""
+        """Ask for gradients with respect to this leaf, or stop asking.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> x = lg.ones(2).requires_grad_()
+        >>> x.requires_grad
+        True
+        """
         if type(requires_grad) is not bool and str(getattr(requires_grad, "dtype", "")) != "bool":
             raise TypeError(f"requires_grad: given a {type(requires_grad).__name__}, expected a bool")
         node = self._node if self._alias is None else node_of(self)
@@ -130,7 +153,8 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
                 return self
             if self.array.dtype not in floats:
                 raise RuntimeError(
-                    f"only Tensors of floating point and complex dtype can require gradients, this one has {self.dtype}"
+                    f"only Tensors of floating point and complex dtype can require gradients, this one has "
+                    f"{self.dtype}; give dtype=lg.float32, or write 1.0 instead of 1"
                 )
             if self._alias is INFERENCE and not state.fresh:
                 raise RuntimeError("an inference tensor can't require gradients outside inference mode; clone it first")
@@ -188,7 +212,17 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         self._grad = None
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the accumulated gradient, or fill it with zeros."""
+        """Forget the accumulated gradient, or fill it with zeros.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> x = lg.ones(2, requires_grad=True)
+        >>> (x * 3).sum().backward()
+        >>> x.zero_grad()
+        >>> x.grad is None
+        True
+        """
         if set_to_none or self.grad is None:
             self._grad = None
         else:
@@ -204,11 +238,33 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Accumulate the gradients of this tensor into ``.grad`` of the leaves; see `lucidgrad.autograd.backward`."""
+        """Accumulate the gradients of this tensor into ``.grad`` of the leaves; see `lucidgrad.autograd.backward`.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> x = lg.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x**2).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+        """
         tape_namespace.public.autograd.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this interior tensor in ``.grad``, too."""
+        """Keep the gradient of this interior tensor in ``.grad``, too.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> x = lg.ones(2, requires_grad=True)
+        >>> y = x * 3
+        >>> y.retain_grad()
+        >>> (y * y).sum().backward()
+        >>> y.grad
+        tensor([6., 6.])
+        """
+        if _keeps_gradient(self, self._node):  # also of a view that is stale: its history is left as it is
+            return
         node = node_of(self)
         if node is None:
             raise RuntimeError("can't retain_grad on a Tensor that has requires_grad=False")
@@ -218,20 +274,39 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
     @property
     def retains_grad(self) -> bool:
         """Whether this interior tensor keeps its gradient in ``.grad``."""
-        node = node_of(self)
-        if node is None or type(node) is Leaf or node.extras is None or node.extras.retain is None:
-            return False
-        return node.extras.retain() is self
+        return _keeps_gradient(self, self._node) or _keeps_gradient(self, node_of(self))
 
     def register_hook(self, hook: Callable[["Tensor"], "Tensor | None"]) -> Handle:
-        """Call ``hook(gradient)`` when the gradient of this tensor is complete; it may return another one."""
+        """Call ``hook(gradient)`` when the gradient of this tensor is complete; it may return another one.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> x = lg.ones(2, requires_grad=True)
+        >>> y = x * 3
+        >>> handle = y.register_hook(lambda g: g * 10)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([30., 30.])
+        """
         node = node_of(self)
         if node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         return node.more().add("tensor", hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[["Tensor"], None]) -> Handle:
-        """Call ``hook(tensor)`` after `backward` has written this leaf's ``.grad``."""
+        """Call ``hook(tensor)`` after `backward` has written this leaf's ``.grad``.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> x = lg.ones(2, requires_grad=True)
+        >>> seen = []
+        >>> handle = x.register_post_accumulate_grad_hook(lambda x: seen.append(x.grad.tolist()))
+        >>> (x * 3).sum().backward()
+        >>> seen
+        [[3.0, 3.0]]
+        """
         node = node_of(self)
         if node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -240,7 +315,15 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         return node.more().add("accumulated", hook)
 
     def detach(self) -> "Tensor":
-        """The same memory, outside the graph and without tangents."""
+        """The same memory, outside the graph and without tangents.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> x = lg.ones(2, requires_grad=True)
+        >>> lg.detach(x * 2).requires_grad
+        False
+        """
         made: Tensor = box(self.array if not isinstance(self.array, Layer) else without_tangents(self.array))
         if self._alias is INFERENCE:
             made._alias = INFERENCE
@@ -249,7 +332,15 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         return leave("detach", self, made) if unusual else made
 
     def detach_(self) -> "Tensor":
-        """Leave the graph."""
+        """Leave the graph.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> y = lg.ones(2, requires_grad=True) * 2
+        >>> y.detach_().requires_grad
+        False
+        """
         if self._alias is not None and self._alias is not INFERENCE:
             raise RuntimeError("detach_: a view can't be detached in place; use detach()")
         leave("detach_", self, self)._node = None
@@ -270,7 +361,14 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         return version(self.array)
 
     def is_inference(self) -> bool:
-        """Whether it was made in inference mode."""
+        """Whether it was made in inference mode.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.is_inference(lg.ones(2))
+        False
+        """
         return self._alias is INFERENCE
 
     # -- elsewhere
@@ -281,15 +379,32 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         dtype: Any = None,
         copy: bool = False,
         non_blocking: bool = False,
+        other: Any = None,
+        memory_format: Any = None,
     ) -> "Tensor":
-        """This tensor on another device or of another dtype; itself if it is that already."""
+        """This tensor on another device or of another dtype, or both as another tensor; itself if it is that already.
+
+        By position come the device, the dtype or the other tensor, then ``non_blocking`` and ``copy``. The elements lie
+        in memory as they are, whatever ``memory_format`` says.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.tensor([1, 2]).to(lg.float32)
+        tensor([1., 2.])
+        """
         try:
-            for arg in args:
+            flags = 0
+            for arg in args if other is None else (other, *args):
                 if isinstance(arg, Tensor):
                     device, dtype = arg.device, arg.dtype
                 elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in known_dtypes()):
                     device = arg
-                elif arg is not None and not isinstance(arg, bool):
+                elif isinstance(arg, bool):
+                    non_blocking, copy, flags = (non_blocking, arg, 2) if flags else (arg, copy, 1)
+                elif type(arg) is int:  # of CUDA
+                    device = Device("cuda", arg)
+                elif arg is not None:
                     dtype = arg
             out = self
             if dtype is not None and dtype != out.dtype:
@@ -304,14 +419,28 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
             raise
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> "Tensor":
-        """The standard's spelling of ``to``."""
+        """The standard's spelling of ``to``.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2).to_device("cpu").device
+        device('cpu')
+        """
         return self.to(device)
 
-    def cpu(self) -> "Tensor":
-        """On the CPU."""
+    def cpu(self, memory_format: Any = None) -> "Tensor":
+        """On the CPU.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2).cpu().device
+        device('cpu')
+        """
         return self.to("cpu")
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> "Tensor":
+    def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> "Tensor":
         """On a CUDA device: the current one, or that of an index or a name."""
         where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
         return self.to(where, non_blocking=non_blocking)
@@ -326,32 +455,75 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         """Whether it is on a CUDA device."""
         return self.device.type == "cuda"
 
-    def pin_memory(self) -> "Tensor":
-        """A copy in page-locked memory, which a GPU reads without a stop on the way; itself if it is there."""
+    def pin_memory(self, device: Any = None) -> "Tensor":
+        """A copy in page-locked memory, which a GPU reads without a stop on the way; itself if it is there.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> if lg.cuda.is_available():
+        ...     assert lg.ones(2).pin_memory().is_pinned()
+        """
         if self.is_pinned():
             return self
-        return box(device.backend_named("cuda").pinned(self.numpy()))
+        return box(devices.backend_named("cuda").pinned(self.numpy()))
 
-    def is_pinned(self) -> bool:
-        """Whether it is in page-locked memory."""
-        return device.is_loaded("cuda") and device.backend_named("cuda").is_pinned(self.array)
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether it is in page-locked memory.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2).is_pinned()
+        False
+        """
+        return devices.is_loaded("cuda") and devices.backend_named("cuda").is_pinned(self.array)
 
     def record_stream(self, stream: Any) -> None:
-        """Say that a stream uses this memory, too: it is not given to anything else before that is done."""
-        device.by_array[type(self.array)].record_stream(self.array, stream)
+        """Say that a stream uses this memory, too: it is not given to anything else before that is done.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> if lg.cuda.is_available():
+        ...     x, side = lg.ones(2, device="cuda"), lg.cuda.Stream()
+        ...     x.record_stream(side)
+        """
+        devices.by_array[type(self.array)].record_stream(self.array, stream)
 
     def item(self) -> Any:
-        """The only element as a Python number."""
+        """The only element as a Python number.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.tensor([2.5]).item()
+        2.5
+        """
         if self.size != 1:
             raise ValueError(f"item: a tensor with {int(self.size)} elements can't become a number; it must have one")
         return self._host().item()
 
     def tolist(self) -> Any:
-        """The values as nested Python lists."""
+        """The values as nested Python lists.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2, 2).tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
+        """
         return self._host().tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The values as a NumPy array: shared memory on the CPU; ``force`` detaches and copies where needed."""
+        """The values as a NumPy array: shared memory on the CPU; ``force`` detaches and copies where needed.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> type(lg.ones(2).numpy()).__name__
+        'ndarray'
+        """
         if not force:
             if self.requires_grad:
                 raise RuntimeError(
@@ -362,9 +534,14 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
         return self._host()
 
     def _host(self) -> Any:
-        return leave("host", self, device.by_array[type(self.array)].to_numpy(self.array))
+        return leave("host", self, devices.by_array[type(self.array)].to_numpy(self.array))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if self.requires_grad:
+            raise RuntimeError(
+                "numpy: the tensor requires grad, and NumPy would leave the tape; use x.detach().numpy(), or the "
+                "function of that name in lucidgrad.numpy, which keeps the history"
+            )
         host = self.numpy()
         if dtype is not None and host.dtype != dtype:
             return host.astype(dtype)
@@ -375,7 +552,7 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
     ) -> Any:
         if self.requires_grad:
             raise BufferError("can't export a tensor that requires grad; use x.detach()")
-        backend, array = device.by_array[type(self.array)], self.array
+        backend, array = devices.by_array[type(self.array)], self.array
         stays = dl_device is None or tuple(dl_device) == tuple(self.__dlpack_device__())
         if copy is False and not stays:
             raise BufferError(f"__dlpack__: the tensor is on {self.device}; to leave it needs a copy, given copy=False")
@@ -463,7 +640,7 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
 
     # -- showing and keeping
     def __repr__(self) -> str:
-        backend = device.by_array[type(self.array)]
+        backend = devices.by_array[type(self.array)]
         notes = [] if self.size or self.ndim < 2 else [f"size={self.shape}"]
         if self.dtype not in (dtype.get_default_dtype(), dtype.named("int64"), dtype.named("bool")):
             notes.append(f"dtype={self.dtype}")
@@ -473,9 +650,15 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
             notes.append(f"grad_fn={self.grad_fn!r}")
         elif self.requires_grad:
             notes.append("requires_grad=True")
-        shown = f"tensor({', '.join([backend.format(self.array), *notes])})"
+        shown = f"tensor({', '.join([backend.format(self.array, **printing.options), *notes])})"
         role = getattr(self, "_role", None)
         return shown if role is None else f"{role.__name__} containing:\n{shown}"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: shape, dtype and device above what the representation says."""
+        from lucidgrad.notebook import preformatted
+
+        return preformatted(f"{self.dtype} {self.shape} on {self.device}", repr(self))
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else str(self)
@@ -486,7 +669,7 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
         if not self.is_leaf:
             raise RuntimeError("only leaf tensors can be deep-copied; detach() or clone() this one")
-        made: Tensor = box(device.by_array[type(self.array)].copy(self.array))
+        made: Tensor = box(devices.by_array[type(self.array)].copy(self.array))
         memo[id(self)] = made
         if self.requires_grad:
             made.requires_grad_()
@@ -502,11 +685,21 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further):
 
 
 def _rebuild(values: Any, where: str, requires_grad: bool, role: type | None = None) -> Tensor:
-    made: Tensor = box(device.backend_named(where).from_numpy(values, where))
+    made: Tensor = box(devices.backend_named(where).from_numpy(values, where))
     if role is not None:
         made._role = role
     return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
 guard_methods(Tensor, {*vars(Tensor)} - {"record_stream", "zero_grad"})
+
+
+def _keeps_gradient(x: Tensor, node: Any) -> bool:
+    """Whether a tensor's gradient is kept where it arrives at a node."""
+    if node is None or type(node) is Leaf or node.extras is None or node.extras.retain is None:
+        return False
+    return node.extras.retain() is x
+
+
 dispatch.bound["Tensor"] = Tensor
+dispatch.bound["blank"] = type.__call__.__get__(Tensor)  # without a frame

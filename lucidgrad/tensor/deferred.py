@@ -1,11 +1,13 @@
 """Methods of `Tensor` that few programs need: tables of names, looked up when a name is first asked for."""
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core.engine import tape_namespace
 
+from .naming import NAMES, named
 from .writing import twin
 
 
@@ -23,9 +25,15 @@ class Deferred:
         return method.__get__(instance, owner)
 
 
+def name_methods(owner: type) -> None:
+    """Give the methods of a class that are functions PyTorch's names of their parameters."""
+    for name in NAMES.keys() & vars(owner).keys():
+        setattr(owner, name, Deferred(owner, name, functools.partial(named, name, vars(owner)[name])))
+
+
 #: Methods that are functions at the root, where these have PyTorch's meaning, too.
 FUNCTIONS = """
-addbmm addmv addr adjoint aminmax angle bernoulli bitwise_and bitwise_left_shift bitwise_not bitwise_or
+addbmm addmv addr adjoint aminmax angle bitwise_and bitwise_left_shift bitwise_not bitwise_or
 bitwise_right_shift bitwise_xor cholesky cholesky_inverse cholesky_solve clamp_max clamp_min conj_physical deg2rad det
 diagonal_scatter diff dist dsplit exp2 fix fmax fmin frac frexp gcd geqrf ger greater greater_equal hardshrink
 heaviside histogram hsplit index_reduce inner inverse isneginf isposinf isreal istft lcm ldexp less less_equal logdet
@@ -37,9 +45,10 @@ svd swapdims tensor_split trace triangular_solve unique_consecutive vsplit
 #: Methods that have a module of their own, as no function has their meaning.
 METHODS = {
     "tensor.further": """
-        bfloat16 broadcast_to byte cdouble cfloat char cross data_ptr fill_diagonal_ get_device is_conj
+        astype bernoulli bfloat16 broadcast_to byte cdouble cfloat char conjugate copy cross data_ptr fill_diagonal_
+        get_device is_conj
         is_contiguous is_neg is_nonzero is_same_size is_set_to is_shared is_signed narrow_copy ndimension nelement
-        new_empty new_full new_ones new_tensor new_zeros reshape_as resolve_conj resolve_neg short squeeze_
+        new new_empty new_full new_ones new_tensor new_zeros reshape_as resolve_conj resolve_neg short squeeze_
         storage_offset stride swapaxes_ swapdims_ t_ take tile transpose_ type unsqueeze_
     """,
     "random": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
@@ -64,13 +73,16 @@ class Further:
 
     __slots__ = ()
 
+    #: Kinds of tensors that PyTorch has: these are dense, of ordinary numbers, and have values.
+    is_sparse = is_quantized = is_meta = is_nested = is_mkldnn = is_mps = False
+
 
 def _function(name: str) -> Callable[[], Any]:
-    return lambda: getattr(tape_namespace.public, name)
+    return lambda: named(name, getattr(tape_namespace.public, name))
 
 
 def _method(module: str, name: str) -> Callable[[], Any]:
-    return lambda: getattr(importlib.import_module(f"lucidgrad.{module}"), name)
+    return lambda: named(name, getattr(importlib.import_module(f"lucidgrad.{module}"), name))
 
 
 def _twin(name: str) -> Callable[[], Any]:

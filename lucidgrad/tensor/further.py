@@ -1,5 +1,6 @@
 """Methods of `Tensor` that no function has: new tensors like this one, its memory, and its axes changed in place."""
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -22,69 +23,217 @@ _TYPES = {
 }  # fmt: skip
 
 
+# -- NumPy's, which programs for arrays have -----------------------------------------------------
+def astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
+    """In another dtype, with the history; a copy if it has that dtype already, unless ``copy`` is False."""
+    return ops.public.astype(x, dtype, copy=copy)
+
+
+def copy(x: Any) -> Any:
+    """A copy, with the history: the same as `clone`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2)
+    >>> y = x.copy()
+    >>> y[0] = 5.0
+    >>> x
+    tensor([1., 1.])
+    """
+    return clone(x)
+
+
+def conjugate(x: Any) -> Any:
+    """The conjugate: the same as `conj`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.tensor([1.0 + 2.0j]).conjugate()
+    tensor([1.-2.j], dtype=complex64)
+    """
+    return x.conj()
+
+
 # -- new tensors ---------------------------------------------------------------------------------
-def _like(x: Any, dtype: Any, device: Any, requires_grad: bool) -> dict[str, Any]:
-    return {
-        "dtype": x.dtype if dtype is None else dtype,
-        "device": x.device if device is None else device,
-        "requires_grad": requires_grad,
-    }
+def _like(x: Any, make: Any, given: tuple[Any, ...], dtype: Any, device: Any, requires_grad: bool, pin: bool) -> Any:
+    """What a function at the root makes, in a tensor's dtype and on its device."""
+    dtype, device = x.dtype if dtype is None else dtype, x.device if device is None else device
+    made = make(*given, dtype=dtype, device=device)
+    return (made.pin_memory() if pin else made).requires_grad_(requires_grad)
 
 
-def new_tensor(x: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """A tensor with a copy of data, in this one's dtype and on its device."""
-    return ops.public.tensor(data, **_like(x, dtype, device, requires_grad))
+def new_tensor(
+    x: Any,
+    data: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """A tensor with a copy of data, in this one's dtype and on its device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(1).new_tensor([1, 2])
+    tensor([1., 2.])
+    """
+    return _like(x, ops.public.tensor, (data,), dtype, device, requires_grad, pin_memory)
+
+
+def new(x: Any, *args: Any, device: Any = None) -> Any:
+    """A tensor of a shape, or of values, in this one's dtype and on its device: the older way to say it.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2).new(3).shape
+    (3,)
+    """
+    options = {"dtype": x.dtype, "device": x.device if device is None else device}
+    if len(args) != 1 or isinstance(args[0], int):
+        return ops.public.empty(args or (0,), **options)
+    (data,) = args
+    if isinstance(data, tuple) and all(isinstance(n, int) for n in data):
+        if builtins.type(data) is tuple:  # PyTorch tells shapes of tensors by their type
+            raise TypeError(
+                f"new: given {data}, which may be a shape or values; say new_empty({data}) or new_tensor({[*data]})"
+            )
+        return ops.public.empty(tuple(data), **options)
+    if isinstance(data, x.__class__):
+        return data.detach().to(**options)
+    return ops.public.tensor(data, **options)
 
 
 def new_full(
-    x: Any, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    x: Any,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
-    """One value in a shape, in this tensor's dtype and on its device."""
-    return ops.public.full(tuple(size), fill_value, **_like(x, dtype, device, requires_grad))
+    """One value in a shape, in this tensor's dtype and on its device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(1).new_full((2,), 7.0)
+    tensor([7., 7.])
+    """
+    return _like(x, ops.public.full, (tuple(size), fill_value), dtype, device, requires_grad, pin_memory)
 
 
-def new_zeros(x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """Zeros in a shape, in this tensor's dtype and on its device."""
-    return ops.public.zeros(*size, **_like(x, dtype, device, requires_grad))
+def new_zeros(
+    x: Any, size: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Any:
+    """Zeros in a shape, in this tensor's dtype and on its device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(1).new_zeros(2)
+    tensor([0., 0.])
+    """
+    return _like(x, ops.public.zeros, (size,), dtype, device, requires_grad, pin_memory)
 
 
-def new_ones(x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """Ones in a shape, in this tensor's dtype and on its device."""
-    return ops.public.ones(*size, **_like(x, dtype, device, requires_grad))
+def new_ones(
+    x: Any, size: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Any:
+    """Ones in a shape, in this tensor's dtype and on its device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.zeros(1).new_ones(2)
+    tensor([1., 1.])
+    """
+    return _like(x, ops.public.ones, (size,), dtype, device, requires_grad, pin_memory)
 
 
-def new_empty(x: Any, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """A shape of values that are not to be relied on, in this tensor's dtype and on its device."""
-    return ops.public.empty(*size, **_like(x, dtype, device, requires_grad))
+def new_empty(
+    x: Any, size: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Any:
+    """A shape of values that are not to be relied on, in this tensor's dtype and on its device.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(1).new_empty(2, 3).shape
+    (2, 3)
+    """
+    return _like(x, ops.public.empty, (size,), dtype, device, requires_grad, pin_memory)
+
+
+def bernoulli(x: Any, p: float | None = None, *, generator: Any = None) -> Any:
+    """Zeros and ones, a one with the probability ``p``, or else with that which this tensor gives for its place."""
+    if p is None:
+        return ops.public.bernoulli(x, generator=generator)
+    return clone(x.detach()).bernoulli_(p, generator=generator)
 
 
 # -- dtypes --------------------------------------------------------------------------------------
 def type(x: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the kind of tensor, or this tensor in another dtype, which such a name may say."""
+    """The name of the kind of tensor, or this tensor in another dtype, which such a name may say.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2).type(lg.int64)
+    tensor([1, 1])
+    """
     if dtype is None:
         where = "" if x.device.type == "cpu" else f"{x.device.type}."
-        return f"lucidgrad.{where}{_TYPES[str(x.dtype)]}Tensor"
+        return f"torch.{where}{_TYPES[str(x.dtype)]}Tensor"
     if isinstance(dtype, str) and dtype.endswith("Tensor"):
         found = {kind: name for name, kind in _TYPES.items()}
         kind = dtype.rpartition(".")[2].removesuffix("Tensor")
         if kind not in found:
             raise ValueError(f"type: given {dtype!r}, expected one of {', '.join(f'{k}Tensor' for k in found)}")
         dtype = found[kind]
+    elif hasattr(dtype, "is_cuda"):  # a constructor of the door, with a place
+        x, dtype = x.to("cuda" if dtype.is_cuda else "cpu", non_blocking=non_blocking), dtype.dtype
     return x.to(dtype=dtypes.named(dtype) if isinstance(dtype, str) else dtype, non_blocking=non_blocking)
 
 
 def byte(x: Any) -> Any:
-    """As uint8."""
+    """As uint8.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.tensor([1.7, 2.0]).byte()
+    tensor([1, 2], dtype=uint8)
+    """
     return x.to(dtypes.named("uint8"))
 
 
 def char(x: Any) -> Any:
-    """As int8."""
+    """As int8.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.tensor([1.7, -2.0]).char()
+    tensor([ 1, -2], dtype=int8)
+    """
     return x.to(dtypes.named("int8"))
 
 
 def short(x: Any) -> Any:
-    """As int16."""
+    """As int16.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.tensor([1.7, -1.7]).short()
+    tensor([ 1, -1], dtype=int16)
+    """
     return x.to(dtypes.named("int16"))
 
 
@@ -94,66 +243,150 @@ def bfloat16(x: Any) -> Any:
 
 
 def cfloat(x: Any) -> Any:
-    """As complex64."""
+    """As complex64.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(1).cfloat()
+    tensor([1.+0.j], dtype=complex64)
+    """
     return x.to(dtypes.named("complex64"))
 
 
 def cdouble(x: Any) -> Any:
-    """As complex128."""
+    """As complex128.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(1).cdouble()
+    tensor([1.+0.j], dtype=complex128)
+    """
     return x.to(dtypes.named("complex128"))
 
 
 def is_signed(x: Any) -> bool:
-    """Whether the dtype has negative numbers."""
+    """Whether the dtype has negative numbers.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.is_signed(lg.ones(2))
+    True
+    """
     return not str(x.dtype).startswith(("u", "bool"))
 
 
 # -- what it is ----------------------------------------------------------------------------------
 def ndimension(x: Any) -> int:
-    """The number of axes."""
+    """The number of axes.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2, 3).ndimension()
+    2
+    """
     return len(x.shape)
 
 
 def nelement(x: Any) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2, 3).nelement()
+    6
+    """
     return product(x.shape)
 
 
 def get_device(x: Any) -> int:
-    """The index of the device; -1 on the CPU."""
+    """The index of the device; -1 on the CPU.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.get_device(lg.ones(2))
+    -1
+    """
     where: Device = x.device
     return -1 if where.type == "cpu" else where.index or 0
 
 
 def is_same_size(x: Any, other: Any) -> bool:
-    """Whether another tensor has this one's shape."""
+    """Whether another tensor has this one's shape.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.is_same_size(lg.ones(2), lg.zeros(2))
+    True
+    """
     return tuple(x.shape) == tuple(other.shape)
 
 
 def is_nonzero(x: Any) -> bool:
-    """Whether the only element is not zero."""
+    """Whether the only element is not zero.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.is_nonzero(lg.tensor([0.0]))
+    False
+    """
     if product(x.shape) != 1:
         raise RuntimeError(f"is_nonzero: a tensor with {product(x.shape)} elements is neither; it must have one")
     return bool(x.item())
 
 
 def is_conj(x: Any) -> bool:
-    """Whether it waits to be conjugated: never, as `conj` computes."""
+    """Whether it waits to be conjugated: never, as `conj` computes.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.is_conj(lg.tensor([1j]).conj())
+    False
+    """
     return False
 
 
 def is_neg(x: Any) -> bool:
-    """Whether it waits to be negated: never."""
+    """Whether it waits to be negated: never.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.is_neg(-lg.ones(2))
+    False
+    """
     return False
 
 
 def resolve_conj(x: Any) -> Any:
-    """This tensor: nothing waits to be conjugated."""
+    """This tensor: nothing waits to be conjugated.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.resolve_conj(lg.tensor([1j]))
+    tensor([0.+1.j], dtype=complex64)
+    """
     return x
 
 
 def resolve_neg(x: Any) -> Any:
-    """This tensor: nothing waits to be negated."""
+    """This tensor: nothing waits to be negated.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.resolve_neg(lg.ones(2))
+    tensor([1., 1.])
+    """
     return x
 
 
@@ -169,12 +402,27 @@ def _interface(name: str, x: Any) -> dict[str, Any]:
 
 
 def data_ptr(x: Any) -> int:
-    """The address of the first element; 0 where there is none."""
+    """The address of the first element; 0 where there is none.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2)
+    >>> x.data_ptr() == x.detach().data_ptr()
+    True
+    """
     return int(_interface("data_ptr", x)["data"][0]) if product(x.shape) else 0
 
 
 def stride(x: Any, dim: int | None = None) -> Any:
-    """How many elements of the memory lie between neighbours along each axis, or along one."""
+    """How many elements of the memory lie between neighbours along each axis, or along one.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2, 3).stride()
+    (3, 1)
+    """
     steps = getattr(x.array, "strides", None)
     if steps is None:
         made = tuple(product(x.shape[k + 1 :]) for k in range(x.ndim))
@@ -184,7 +432,14 @@ def stride(x: Any, dim: int | None = None) -> Any:
 
 
 def storage_offset(x: Any) -> int:
-    """How many elements of the memory come before the first."""
+    """How many elements of the memory come before the first.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.arange(4)[2:].storage_offset()
+    2
+    """
     backend = devices.by_array[x.array.__class__]
     owner = backend.storage(x.array)
     whole = owner if hasattr(owner, "dtype") else x.array
@@ -193,19 +448,43 @@ def storage_offset(x: Any) -> int:
     return int(start - base) // int(x.itemsize)
 
 
-def is_contiguous(x: Any) -> bool:
-    """Whether the elements follow one another in memory, the last axis fastest."""
+def is_contiguous(x: Any, memory_format: Any = None) -> bool:
+    """Whether the elements follow one another in memory, the last axis fastest, or as a format of PyTorch's says.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2, 3).is_contiguous(), lg.ones(2, 3).T.is_contiguous()
+    (True, False)
+    """
+    if str(memory_format).startswith("torch.channels_last"):
+        return x.ndim in (4, 5) and is_contiguous(layout.moveaxis(x.detach(), 1, -1))
     return bool(devices.by_array[x.array.__class__].contiguous(x.array))
 
 
 def is_set_to(x: Any, other: Any) -> bool:
-    """Whether another tensor is the same elements of the same memory."""
+    """Whether another tensor is the same elements of the same memory.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> x = lg.ones(2)
+    >>> x.is_set_to(x.detach()), x.is_set_to(lg.ones(2))
+    (True, False)
+    """
     same = tuple(x.shape) == tuple(other.shape) and stride(x) == stride(other) and x.dtype == other.dtype
     return same and x.device == other.device and data_ptr(x) == data_ptr(other)
 
 
 def is_shared(x: Any) -> bool:
-    """Whether the memory is shared with other processes: on the CPU never."""
+    """Whether the memory is shared with other processes: on the CPU never.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2).is_shared()
+    False
+    """
     return x.device.type == "cuda"
 
 
@@ -224,28 +503,51 @@ def take(x: Any, index: Any) -> Any:
     return take_flat(x, index)
 
 
-def tile(x: Any, *dims: Any) -> Any:
+def tile(x: Any, dims: Any) -> Any:
     """Repeated along each axis as a whole."""
-    return joining.tile(x, sizes_of("tile", dims[0] if len(dims) == 1 else dims))
+    return joining.tile(x, sizes_of("tile", dims))
 
 
-def broadcast_to(x: Any, *size: Any) -> Any:
+def broadcast_to(x: Any, size: Any) -> Any:
     """Stretched to a shape, by the rules of broadcasting."""
-    return layout.broadcast_to(x, sizes_of("broadcast_to", size[0] if len(size) == 1 else size))
+    return layout.broadcast_to(x, sizes_of("broadcast_to", size))
 
 
 def reshape_as(x: Any, other: Any) -> Any:
-    """In another tensor's shape."""
+    """In another tensor's shape.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.arange(4.0).reshape_as(lg.zeros(2, 2))
+    tensor([[0., 1.],
+            [2., 3.]])
+    """
     return layout.reshape(x, tuple(other.shape))
 
 
 def narrow_copy(x: Any, dim: int, start: int, length: int) -> Any:
-    """A copy of a number of slices along an axis."""
+    """A copy of a number of slices along an axis.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.arange(4.0).narrow_copy(0, 1, 2)
+    tensor([1., 2.])
+    """
     return clone(arrangement.narrow(x, dim, start, length))
 
 
 def fill_diagonal_(x: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Write one value on the diagonal of a matrix, which with ``wrap`` begins anew below one that is tall."""
+    """Write one value on the diagonal of a matrix, which with ``wrap`` begins anew below one that is tall.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.zeros(2, 2).fill_diagonal_(1.0)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
         raise RuntimeError(f"fill_diagonal_: given shape {tuple(x.shape)}, expected a matrix, or axes of one size")
     rows = ops.arange(x.shape[0] if wrap and x.ndim == 2 else min(x.shape), device=x.device)
@@ -276,12 +578,26 @@ def _become(x: Any, name: str, take: Callable[[Any], Any]) -> Any:
 
 
 def t_(x: Any) -> Any:
-    """The transpose of a matrix, in place; for tensors without a history, and for views."""
+    """The transpose of a matrix, in place; for tensors without a history, and for views.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2, 3).t_().shape
+    (3, 2)
+    """
     return _become(x, "t_", ops.public.t)
 
 
 def transpose_(x: Any, dim0: int, dim1: int) -> Any:
-    """Two axes swapped, in place; for tensors without a history, and for views."""
+    """Two axes swapped, in place; for tensors without a history, and for views.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(2, 3).transpose_(0, 1).shape
+    (3, 2)
+    """
     return _become(x, "transpose_", lambda x: layout.swapaxes(x, dim0, dim1))
 
 
@@ -289,12 +605,26 @@ swapaxes_ = swapdims_ = transpose_
 
 
 def squeeze_(x: Any, dim: Any = None) -> Any:
-    """Without the axes of length one, in place; for tensors without a history, and for views."""
+    """Without the axes of length one, in place; for tensors without a history, and for views.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(1, 3).squeeze_().shape
+    (3,)
+    """
     return _become(x, "squeeze_", lambda x: x.squeeze(dim))
 
 
 def unsqueeze_(x: Any, dim: int) -> Any:
-    """With a new axis of length one, in place; for tensors without a history, and for views."""
+    """With a new axis of length one, in place; for tensors without a history, and for views.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.ones(3).unsqueeze_(0).shape
+    (1, 3)
+    """
     return _become(x, "unsqueeze_", lambda x: layout.expand_dims(x, axis=dim))
 
 

@@ -38,32 +38,60 @@ class InPlace:
     clip_ = clamp_
 
     # -- values from elsewhere
-    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+    def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Write another tensor's values into this one, from any device; gradients flow to the source.
 
         Parameters
         ----------
-        source
+        other
             A tensor, or a number.
         non_blocking
             Whether a copy from page-locked host memory to a device is left to the device: the host must not write the
-            source before that has read it. A copy to the host is always waited for, as its values are written here.
+            other before that has read it. A copy to the host is always waited for, as its values are written here.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> x = lg.zeros(2)
+        >>> x.copy_(lg.tensor([1.0, 2.0]))
+        tensor([1., 2.])
         """
-        if isinstance(source, Box) and source.device != self.device:  # type: ignore[attr-defined]
+        if isinstance(other, Box) and other.device != self.device:  # type: ignore[attr-defined]
             waits = not non_blocking or self.device == "cpu"  # type: ignore[attr-defined]
-            source = source.to(self.device, non_blocking=not waits)  # type: ignore[attr-defined]
-        return _assign(self, source)
+            other = other.to(self.device, non_blocking=not waits)  # type: ignore[attr-defined]
+        return _assign(self, other)
 
     def fill_(self, value: Any) -> Any:
-        """Write one value everywhere."""
+        """Write one value everywhere.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.zeros(2).fill_(7.0)
+        tensor([7., 7.])
+        """
         return _assign(self, value)
 
     def zero_(self) -> Any:
-        """Write zeros."""
+        """Write zeros.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2).zero_()
+        tensor([0., 0.])
+        """
         return _assign(self, 0)
 
     def masked_fill_(self, mask: Any, value: Any) -> Any:
-        """Write a value where a mask is true."""
+        """Write a value where a mask is true.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.tensor([1.0, 2.0]).masked_fill_(lg.tensor([True, False]), 0.0)
+        tensor([0., 2.])
+        """
         selection.check_fill("masked_fill_", mask, value)
         x: Any = self
         if mask.shape != x.shape:

@@ -1,10 +1,10 @@
-"""The methods of `Tensor` that compute, in PyTorch's spelling and meaning; ``axis`` and ``keepdims`` work, too."""
+"""The methods of `Tensor` that compute, in PyTorch's spelling and meaning."""
 
 from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.core.dispatch import UNSET, complexes, floats
+from lucidgrad.core.dispatch import complexes, floats, number
 from lucidgrad.core.engine import tape_namespace as xp
 from lucidgrad.ops import counting, quantiles, reduction, scan, softmax, sorting, statistics
 from lucidgrad.ops.conventions import ValuesAndIndices
@@ -25,32 +25,10 @@ from lucidgrad.ops.shape import joining, layout
 from lucidgrad.ops.special import entropy, error
 from lucidgrad.refusals import guard_methods
 
+from .deferred import name_methods
+
 #: Without the factor, which the methods have already seen to.
 _add, _subtract = (op.primitive.op for op in (arithmetic.add, arithmetic.subtract))  # type: ignore[attr-defined]
-
-
-def _axis(dim: Any, axis: Any) -> Any:
-    return dim if axis is UNSET else axis
-
-
-def _reduction(op: Any) -> Callable[..., Any]:
-    """A reduction as a method: the axis may be given by position."""
-    plain = op.primitive.op if hasattr(op, "primitive") else op
-
-    def method(
-        self: Any,
-        dim: Any = None,
-        keepdim: bool = False,
-        *,
-        axis: Any = UNSET,
-        keepdims: Any = UNSET,
-        **more: Any,
-    ) -> Any:
-        run = op if more else plain
-        return run(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims, **more)
-
-    method.__name__, method.__doc__ = op.__name__, op.__doc__
-    return method
 
 
 class Mathematics:
@@ -131,71 +109,49 @@ class Mathematics:
     logical_xor = comparison.logical_xor
 
     # -- reductions
-    sum = _reduction(reduction.sum)
-    prod = _reduction(reduction.prod)
-    mean = _reduction(reduction.mean)
-    all = _reduction(reduction.all)
-    any = _reduction(reduction.any)
-    amax = _reduction(reduction.max)
-    amin = _reduction(reduction.min)
-    logsumexp = _reduction(reduction.logsumexp)
+    sum = reduction.sum
+    prod = reduction.prod
+    mean = reduction.mean
+    all = reduction.all
+    any = reduction.any
+    amax = reduction.max
+    amin = reduction.min
+    logsumexp = reduction.logsumexp
     count_nonzero = reduction.count_nonzero
     log_softmax, softmax = softmax.log_softmax, softmax.softmax
 
-    def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+    def max(self, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         """The largest element; along an axis, or with another tensor, as PyTorch's method."""
-        return _extreme(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, "max")
+        return _extreme(self, dim if other is None else other, keepdim, "max")
 
-    def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+    def min(self, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         """The smallest element; along an axis, or with another tensor, as PyTorch's method."""
-        return _extreme(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, "min")
+        return _extreme(self, dim if other is None else other, keepdim, "min")
 
-    def argmax(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
-        """Where the largest element is."""
-        return reduction.argmax(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims)
+    argmax, argmin = reduction.argmax, reduction.argmin
 
-    def argmin(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
-        """Where the smallest element is."""
-        return reduction.argmin(self, axis=_axis(dim, axis), keepdims=keepdim if keepdims is UNSET else keepdims)
-
-    def var(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None,
-            axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+    def var(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
         """The variance, unbiased by default as PyTorch's (`lucidgrad.var` is the standard's: correction 0)."""
-        correction = (1 if unbiased else 0) if correction is None else correction
-        return reduction.var(
-            self,
-            axis=_axis(dim, axis),
-            correction=correction,
-            keepdims=keepdim if keepdims is UNSET else keepdims,
-        )
+        return _spread(reduction.var, self, dim, unbiased, keepdim, correction)
 
-    def std(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None,
-            axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+    def std(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
         """The standard deviation, unbiased by default as PyTorch's."""
-        correction = (1 if unbiased else 0) if correction is None else correction
-        return reduction.std(
-            self,
-            axis=_axis(dim, axis),
-            correction=correction,
-            keepdims=keepdim if keepdims is UNSET else keepdims,
-        )
+        return _spread(reduction.std, self, dim, unbiased, keepdim, correction)
 
-    def cumsum(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
+    def cumsum(self, dim: Any = None, *, dtype: Any = None) -> Any:
         """Running sums along an axis."""
-        return _along(self, lambda x: scan.cumulative_sum(x, axis=_axis(dim, axis), dtype=dtype))
+        return _along(self, lambda x: scan.cumulative_sum(x, axis=dim, dtype=dtype))
 
-    def cumprod(self, dim: Any = None, *, dtype: Any = None, axis: Any = UNSET) -> Any:
+    def cumprod(self, dim: Any = None, *, dtype: Any = None) -> Any:
         """Running products along an axis."""
-        return _along(self, lambda x: scan.cumulative_prod(x, axis=_axis(dim, axis), dtype=dtype))
+        return _along(self, lambda x: scan.cumulative_prod(x, axis=dim, dtype=dtype))
 
-    def sort(
-        self, dim: int = -1, descending: bool = False, stable: bool = False, *, axis: Any = UNSET
-    ) -> ValuesAndIndices:
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesAndIndices:
         """Sorted values and where they were."""
 
         def both(x: Any) -> ValuesAndIndices:
-            order = sorting.argsort(x, axis=_axis(dim, axis), descending=descending)
-            return ValuesAndIndices(taking.take_along_axis(x, order, axis=_axis(dim, axis)), order)
+            order = sorting.argsort(x, axis=dim, descending=descending)
+            return ValuesAndIndices(taking.take_along_axis(x, order, axis=dim), order)
 
         return _along(self, both)
 
@@ -213,30 +169,26 @@ class Mathematics:
         return joining.stack(places, axis=1)[:, : self.ndim]  # type: ignore[attr-defined]
 
     # -- statistics
-    def median(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+    def median(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The lower of the two middle values, along an axis with its index (`lucidgrad.median` is NumPy's)."""
-        return quantiles.lower_median(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims)
+        return quantiles.lower_median(self, dim, keepdim)
 
-    def nanmedian(self, dim: Any = None, keepdim: bool = False, *, axis: Any = UNSET, keepdims: Any = UNSET) -> Any:
+    def nanmedian(self, dim: Any = None, keepdim: bool = False) -> Any:
         """`median` of the elements that are not NaN."""
-        return quantiles.lower_median(self, _axis(dim, axis), keepdim if keepdims is UNSET else keepdims, skip=True)
+        return quantiles.lower_median(self, dim, keepdim, skip=True)
 
-    def quantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear",
-                 axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+    def quantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
         """Values below which fractions of the elements lie."""
-        keep = keepdim if keepdims is UNSET else keepdims
-        return quantiles.quantile(self, q, axis=_axis(dim, axis), keepdims=keep, method=interpolation)
+        return quantiles.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
 
-    def nanquantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear",
-                    axis: Any = UNSET, keepdims: Any = UNSET) -> Any:  # fmt: skip
+    def nanquantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
         """`quantile` of the elements that are not NaN."""
-        keep = keepdim if keepdims is UNSET else keepdims
-        return quantiles.nanquantile(self, q, axis=_axis(dim, axis), keepdims=keep, method=interpolation)
+        return quantiles.nanquantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
 
     kthvalue = quantiles.kthvalue
     mode = quantiles.mode
-    nansum = _reduction(statistics.nansum)
-    nanmean = _reduction(statistics.nanmean)
+    nansum = statistics.nansum
+    nanmean = statistics.nanmean
     corrcoef = statistics.corrcoef
     bincount = counting.bincount
     histc = counting.histc
@@ -301,27 +253,69 @@ class Mathematics:
 
     # -- dtypes
     def type_as(self, other: Any) -> Any:
-        """In another tensor's dtype and on its device."""
+        """In another tensor's dtype and on its device.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.tensor([1, 2]).type_as(lg.ones(1))
+        tensor([1., 2.])
+        """
         return self.to(other)  # type: ignore[attr-defined]
 
     def float(self) -> Any:
-        """As float32."""
+        """As float32.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.tensor([1, 2]).float()
+        tensor([1., 2.])
+        """
         return self.to(dtypes.named("float32"))  # type: ignore[attr-defined]
 
     def double(self) -> Any:
-        """As float64."""
+        """As float64.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2).double().dtype
+        dtype('float64')
+        """
         return self.to(dtypes.named("float64"))  # type: ignore[attr-defined]
 
     def half(self) -> Any:
-        """As float16."""
+        """As float16.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2).half().dtype
+        dtype('float16')
+        """
         return self.to(dtypes.named("float16"))  # type: ignore[attr-defined]
 
     def long(self) -> Any:
-        """As int64."""
+        """As int64.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.tensor([1.7, -1.7]).long()
+        tensor([ 1, -1])
+        """
         return self.to(dtypes.named("int64"))  # type: ignore[attr-defined]
 
     def int(self) -> Any:
-        """As int32."""
+        """As int32.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.tensor([1.7, -1.7]).int()
+        tensor([ 1, -1], dtype=int32)
+        """
         return self.to(dtypes.named("int32"))  # type: ignore[attr-defined]
 
     def bool(self) -> Any:
@@ -349,24 +343,59 @@ class Mathematics:
         complex.imag(self).copy_(value)
 
     def is_floating_point(self) -> Any:
-        """Whether the dtype is a real floating-point one."""
+        """Whether the dtype is a real floating-point one.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.is_floating_point(lg.ones(2))
+        True
+        """
         own = self.array.dtype  # type: ignore[attr-defined]
         return own in floats and own not in complexes
 
     def is_complex(self) -> Any:
-        """Whether the dtype is complex."""
+        """Whether the dtype is complex.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.is_complex(lg.tensor([1j]))
+        True
+        """
         return self.array.dtype in complexes  # type: ignore[attr-defined]
 
     def numel(self) -> Any:
-        """The number of elements."""
+        """The number of elements.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.numel(lg.ones(2, 3))
+        6
+        """
         return 0 + self.size  # type: ignore[attr-defined]
 
     def dim(self) -> Any:
-        """The number of axes."""
+        """The number of axes.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2, 3).dim()
+        2
+        """
         return self.ndim  # type: ignore[attr-defined]
 
     def element_size(self) -> Any:
-        """The size of an element in bytes."""
+        """The size of an element in bytes.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2).element_size()
+        4
+        """
         return self.itemsize  # type: ignore[attr-defined]
 
     def lerp(self, end: Any, weight: Any) -> Any:
@@ -386,6 +415,12 @@ def _along(x: Any, function: Callable[[Any], Any]) -> Any:
     )
 
 
+def _spread(op: Any, x: Any, dim: Any, unbiased: bool, keepdim: bool, correction: Any) -> Any:
+    if dim is True or dim is False:  # as PyTorch, where that may be all that is given
+        dim, unbiased = None, dim
+    return op(x, axis=dim, correction=int(unbiased) if correction is None else correction, keepdims=keepdim)
+
+
 def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
     op = getattr(reduction, name)
     if dim is None:
@@ -394,6 +429,7 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
         return getattr(choice, f"{name}imum")(x, dim)
     if isinstance(dim, (tuple, list)):
         return op(x, axis=tuple(dim), keepdims=keepdim)
+    dim = number(dim)
     if not x.array.shape:
         return _along(x, lambda one: _extreme(one, dim, True, name))
     where = getattr(reduction, f"arg{name}")(x, axis=dim, keepdims=True)
@@ -404,7 +440,8 @@ def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
 
 
 #: Methods that do no more than call a primitive, which refuses by itself what it can't do.
-_QUICK = """add sub subtract sum prod mean all any amax amin logsumexp argmax argmin cumsum cumprod float double half
-    long int bool is_floating_point is_complex numel dim element_size lgamma digamma i0 where clamp clip lerp""".split()
+_QUICK = """add sub subtract float double half long int bool is_floating_point is_complex numel dim element_size lgamma
+    digamma i0 where clamp clip lerp""".split()
 
+name_methods(Mathematics)
 guard_methods(Mathematics, _QUICK)

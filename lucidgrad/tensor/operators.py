@@ -1,10 +1,15 @@
-"""The Python operators of `Tensor`, each compiled for its primitive."""
+"""The Python operators of `Tensor`, each compiled for its primitive; and NumPy's functions on tensors."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from lucidgrad import inplace
+from lucidgrad.core import device
+from lucidgrad.core.dispatch import box, number, numbers
+from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.operators import compile_operator
+from lucidgrad.levels.layer import ufunc_name
 from lucidgrad.ops.elementwise import arithmetic, comparison, complex, exponential
 from lucidgrad.ops.linalg import products
 
@@ -20,8 +25,22 @@ class Operators:
     """Operators with tensors, arrays of the same device and Python numbers on either side."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves mixed operators to us
     __array_priority__ = 1000
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if not options and method == "__call__":
+            left = inputs[0]
+            home: Any = device.by_array.get(type(left))
+            if home is not None or type(left) in numbers:  # NumPy's operators have one of these on the left
+                operator = _reflected(ufunc)
+                if operator is not None:
+                    if type(left) in numbers:
+                        return operator(self, number(left))
+                    return operator(self, left if home.rank else box(home.asarray(left)))
+        return tape_namespace.public.numpy.protocol.call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        return tape_namespace.public.numpy.protocol.call_function(self, function, types, args, keywords)
 
     __add__ = compile_operator(arithmetic.add)
     __radd__ = compile_operator(arithmetic.add, reflected=True)
@@ -72,3 +91,18 @@ class Operators:
     __ixor__ = _inplace(comparison.bitwise_xor)
     __ilshift__ = _inplace(comparison.bitwise_left_shift)
     __irshift__ = _inplace(comparison.bitwise_right_shift)
+
+
+#: By the names of NumPy's ufuncs, the operators that Python calls on a tensor on the right.
+_REFLECTED = {
+    "add": "radd", "subtract": "rsub", "multiply": "rmul", "divide": "rtruediv", "floor_divide": "rfloordiv",
+    "remainder": "rmod", "power": "rpow", "matmul": "rmatmul", "bitwise_and": "rand", "bitwise_or": "ror",
+    "bitwise_xor": "rxor", "left_shift": "rlshift", "right_shift": "rrshift", "less": "gt", "less_equal": "ge",
+    "greater": "lt", "greater_equal": "le", "equal": "eq", "not_equal": "ne",
+}  # fmt: skip
+
+
+@functools.cache
+def _reflected(ufunc: Any) -> Callable[[Any, Any], Any] | None:
+    name = _REFLECTED.get(ufunc_name(ufunc) or "")
+    return None if name is None else getattr(Operators, f"__{name}__")

@@ -1,20 +1,17 @@
 """The methods of `Tensor` that rearrange, join and index, in PyTorch's spelling and meaning."""
 
+from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import device
-from lucidgrad.core.dispatch import UNSET
+from lucidgrad.ops.axes import axes_of
 from lucidgrad.ops.elementwise import arithmetic, copies
 from lucidgrad.ops.indexing import scattering, selection
 from lucidgrad.ops.linalg import products
 from lucidgrad.ops.shape import arrangement, diagonals, joining, layout
 from lucidgrad.refusals import guard_methods
 
-from .math import _axis
-
-
-def _shape_of(given: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+from .deferred import name_methods
 
 
 class Shaping:
@@ -22,66 +19,56 @@ class Shaping:
 
     __slots__ = ()
 
-    def reshape(self, *size: Any) -> Any:
-        """Another shape, the same elements in order."""
-        return layout.reshape(self, _shape_of(size))
-
-    view = reshape
-
-    def permute(self, *dims: Any) -> Any:
-        """The axes in another order."""
-        return layout.permute_dims(self, axes=_shape_of(dims))
-
-    def transpose(self, dim0: int, dim1: int) -> Any:
-        """Two axes swapped."""
-        return layout.swapaxes(self, dim0, dim1)
-
-    swapaxes = transpose
+    reshape: Callable[..., Any] = layout.reshape
+    view: Callable[..., Any] = layout.reshape
+    permute: Callable[..., Any] = layout.permute_dims
+    transpose = swapaxes = layout.swapaxes
+    unsqueeze = layout.expand_dims
+    expand = layout.expand
+    repeat: Callable[..., Any] = joining.tile  # as PyTorch's method; `lucidgrad.repeat` is the standard's
+    split: Callable[..., Any] = joining.split_by_size
+    chunk: Callable[..., Any] = joining.chunk
 
     def t(self) -> Any:
         """The transpose of a matrix; vectors stay as they are."""
         return self if len(self.shape) < 2 else self.T  # type: ignore[attr-defined]
 
-    def squeeze(self, dim: Any = None, *, axis: Any = UNSET) -> Any:
+    def squeeze(self, dim: Any = None) -> Any:
         """Without the axes of length one (or just the given ones, where they have length one)."""
-        dim = _axis(dim, axis)
         sizes: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
         dims = range(len(sizes)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        if not sizes:  # one element, of which no axis is left to remove
+            axes_of("squeeze", tuple(dims), 1)
+            dims = ()
         return layout.squeeze(self, tuple(d for d in dims if sizes[d] == 1))
 
-    def unsqueeze(self, dim: int) -> Any:
-        """With a new axis of length one."""
-        return layout.expand_dims(self, axis=dim)
-
-    def expand(self, *sizes: Any) -> Any:
-        """Axes of length one stretched, as a view; -1 keeps an axis."""
-        return layout.expand(self, *_shape_of(sizes))
-
     def expand_as(self, other: Any) -> Any:
-        """Stretched to another tensor's shape."""
+        """Stretched to another tensor's shape.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(1).expand_as(lg.zeros(2, 3)).shape
+        (2, 3)
+        """
         return layout.broadcast_to(self, other.shape)
 
     def view_as(self, other: Any) -> Any:
-        """In another tensor's shape."""
+        """In another tensor's shape.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.arange(4.0).view_as(lg.zeros(2, 2)).shape
+        (2, 2)
+        """
         return layout.reshape(self, other.shape)
-
-    def repeat(self, *repeats: Any) -> Any:
-        """Copies side by side, as PyTorch's method (`lucidgrad.tile`)."""
-        return joining.tile(self, _shape_of(repeats))
-
-    def split(self, split_size: Any, dim: int = 0) -> Any:
-        """Consecutive parts of a size, or of several sizes, along an axis."""
-        return joining.split_by_size(self, split_size, dim)
-
-    def chunk(self, chunks: int, dim: int = 0) -> Any:
-        """A number of parts of about equal size along an axis."""
-        return joining.chunk(self, chunks, dim)
 
     flatten = layout.flatten
     ravel = layout.ravel
     unflatten = layout.unflatten
     movedim = moveaxis = layout.moveaxis
-    flip = layout.flip
+    flip: Callable[..., Any] = layout.flip
     roll = layout.roll
     tril = diagonals.tril
     triu = diagonals.triu
@@ -100,8 +87,15 @@ class Shaping:
     addmm, baddbmm, bmm = products.addmm, products.baddbmm, products.bmm
     kron, mv, vdot = products.kron, products.mv, products.vdot
 
-    def contiguous(self) -> Any:
-        """This tensor if its elements follow one another in memory; else a copy in which they do."""
+    def contiguous(self, memory_format: Any = None) -> Any:
+        """This tensor if its elements follow one another in memory; else a copy in which they do.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> lg.ones(2, 3).T.contiguous().is_contiguous()
+        True
+        """
         x: Any = self
         if device.by_array[type(x.array)].contiguous(x.array):
             return x
@@ -133,7 +127,5 @@ def _in_order(x: Any) -> Any:
     return layout.reshape(layout.reshape(x, (-1,)), x.shape)
 
 
-#: Methods that do no more than call a primitive, which refuses by itself what it can't do.
-_QUICK = """reshape view permute transpose swapaxes t unsqueeze expand contiguous""".split()
-
-guard_methods(Shaping, _QUICK)
+name_methods(Shaping)
+guard_methods(Shaping, ("t", "contiguous"))  # which call a primitive, if anything

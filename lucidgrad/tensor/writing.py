@@ -1,5 +1,6 @@
 """How a method becomes one that writes into the tensor itself."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,10 @@ def twin(op: Any, name: str) -> Callable[..., Any]:
     if primitive is not None and primitive.differentiable:
         made = _in_place(op, made)
     made.__name__, made.__qualname__ = name, name
+    signature = inspect.signature(op)
+    first, *others = signature.parameters.values()
+    parameters = [first.replace(name="self", kind=inspect.Parameter.POSITIONAL_ONLY), *others]
+    made.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     made.__doc__ = f"`{name.removesuffix('_')}`, written into the tensor itself."
     return made if primitive is not None else guarded(made)
 

@@ -63,6 +63,15 @@ def load_checkpoint(
     -------
     dict
         The values that were saved, by name.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "checkpoint.safetensors")
+    >>> layer = lg.nn.Linear(2, 1)
+    >>> lg.utils.save_checkpoint(path, model=layer, step=7)
+    >>> lg.utils.load_checkpoint(path, model=lg.nn.Linear(2, 1))
+    {'step': 7}
     """
     found = lg.load(path, map_location=map_location)
     if not isinstance(found, dict) or found.get("kind") != _KIND:

@@ -87,7 +87,7 @@ INSIDE = re.compile(
     |array\ is\ too\ big|Unable\ to\ allocate|Maximum\ allowed|buffer\ is\ too\ small|unhashable
     |maximum\ recursion|negative\ dimensions|not\ supported\ between|can\ only\ concatenate|can't\ multiply
     |bad\ operand|doesn't\ match|argument\ must\ be|takes\ exactly|is\ not\ in\ list|division\ by\ zero|zip\(\)
-    |max\(\)|min\(\)|sum\(\)|invalid\ literal|could\ not\ convert|cannot\ convert|out-of-bound""",
+    |(?<!\.)\b(?:max|min|sum)\(\)|invalid\ literal|could\ not\ convert|cannot\ convert|out-of-bound""",
     re.VERBOSE,
 )
 

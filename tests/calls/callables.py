@@ -96,10 +96,37 @@ def square(x: Any) -> Any:
     return (x * x).sum()
 
 
+def few(result: Callable[..., Any]) -> Callable[..., Any]:
+    """The step of a loop that gives up after a hundred: a number of steps may be wrong and yet a number."""
+    left = iter(range(100))
+
+    def step(*args: Any) -> Any:
+        if next(left, None) is None:
+            raise RuntimeError("enough")
+        return result(*args)
+
+    return step
+
+
+def twice(*args: Any) -> Any:
+    """A step of a loop, with a counter or without."""
+    return 2 * args[-1]
+
+
+def pair(c: Any, x: Any) -> Any:
+    """A step of a scan."""
+    return c, x
+
+
+def below(x: Any) -> Any:
+    """A condition of a loop."""
+    return x.sum() < 9
+
+
 NAMES: dict[str, Any] = {
     "X": X, "I": I, "S": S, "B": B, "P": P, "R": R, "C": C, "sgd": sgd, "square": square, "lg": lg, "nn": lg.nn,
     "D": lg.distributions, "np": np, "Twice": _Twice, "W": R(3), "O": sgd(), "BytesIO": io.BytesIO,
-    "saved": saved, "checkpoint": checkpoint,
+    "saved": saved, "checkpoint": checkpoint, "few": few, "twice": twice, "pair": pair, "below": below,
 }  # fmt: skip
 
 #: What is tried, in this order: arrays, then arrays with numbers, then what some families want.
@@ -163,6 +190,7 @@ WRITTEN: dict[str, list[str]] = {
     "nonzero_static": ["X(2,3),size=4"],
     "select_scatter": ["X(2,3),X(3),0,1"],
     "view_as_complex": ["X(3,2)"],
+    "Tensor.astype": ["X(2,3),lg.float64"],
     "Tensor.new_full": ["X(2,3),(2,3),1.0"],
     "interp": ["X(3),X(3).cumsum(0),X(3)"],
     "scatter_reduce": ["X(2,3),0,I(2,3),X(2,3),'sum'"],
@@ -253,6 +281,11 @@ WRITTEN: dict[str, list[str]] = {
     "Tensor.backward": ["square(R(3))", "R(3)*2,X(3)"],
     "autograd.gradcheck": ["square,W.double()"],
     "autograd.gradgradcheck": ["square,W.double()"],
+    "func.cond": ["True,square,square,X(3)"],
+    "func.fori_loop": ["0,3,few(twice),X(3)"],
+    "func.map": ["square,X(2,3)", "square,X(2,3),batch_size=2"],
+    "func.scan": ["few(pair),X(3),X(2,3)", "few(pair),X(3),None,2"],
+    "func.while_loop": ["below,few(twice),X(3)"],
     "func.functional_call": ["nn.Linear(2,3),{},X(2)"],
     "func.replace_all_batch_norm_modules_": ["nn.BatchNorm1d(2)"],
     "func.stack_module_state": ["[nn.Linear(2,3),nn.Linear(2,3)]"],
@@ -325,6 +358,7 @@ FORWARD: dict[str, str] = {
 
 #: Callables that are not tried, and why.
 LEFT_OUT: dict[str, str] = {
+    "Tensor": "is not called: functions make tensors",
     "optim.lr_scheduler.LRScheduler": "is to be derived from",
     "autograd.graph.Handle": "is made by register_hook",
     "autograd.graph.Node": "is made by the engine",
@@ -421,6 +455,12 @@ def valid(most: int = 2) -> Iterator[Call]:
         if not calls:
             yield Call(name, function, "")
         yield from calls
+
+
+@functools.cache
+def working() -> tuple[Call, ...]:
+    """One call that works of each public callable, found once for all tests."""
+    return tuple(call for call in valid(1) if call.source)
 
 
 @contextlib.contextmanager

@@ -6,12 +6,12 @@ Tensors are known weakly, and reasons per tensor are few, so nothing lives longe
 """
 
 import linecache
-import sys
 import weakref
 from collections import deque
 from typing import Any, NamedTuple
 
-from lucidgrad.autograd.anomaly import _TRACE, _is_ours
+from lucidgrad.autograd.anomaly import _TRACE
+from lucidgrad.callers import caller
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.modes import new_nodes, state, told
@@ -46,13 +46,8 @@ class Site(NamedTuple):
 
 def here() -> Site | None:
     """The innermost line that called into this library."""
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith("<operator") and not _is_ours(file):
-            return Site(file, frame.f_lineno, frame.f_code.co_name)
-        frame = frame.f_back
-    return None
+    frame = caller()
+    return None if frame is None else Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 class Skeleton:

@@ -1,15 +1,16 @@
 """Sums, products, quotients and remainders."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.box import Box
-from lucidgrad.core.dispatch import SCALARS
+from lucidgrad.core.dispatch import SCALARS, number
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.ops.conventions import dressed
-from lucidgrad.ops.numbers import as_array
+from lucidgrad.ops.numbers import as_array, evened
 
 from .choice import where
 from .complex import abs
@@ -284,7 +285,7 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
     >>> w.grad.tolist()
     [4.0, 2.0]
     """
-    way = subtract(end, start)
+    way, weight = subtract(end, start), number(weight)
     if isinstance(weight, (int, float)):
         near = -0.5 < weight < 0.5
         return add(start, multiply(way, weight)) if near else subtract(end, multiply(way, 1 - weight))
@@ -335,7 +336,9 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     [1.5, 2.0]
     """
     y = multiply(tensor1, tensor2)
-    return add(input, y if type(value) is int and value == 1 else multiply(y, value))
+    y = y if type(value) is int and value == 1 else multiply(y, value)
+    z = add(input, y)
+    return z if z.array.dtype is y.array.dtype else _wider(addcmul, z, (input, tensor1, tensor2), value)
 
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
@@ -350,7 +353,15 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     [0.5, 0.25]
     """
     y = divide(tensor1, tensor2)
-    return add(input, y if type(value) is int and value == 1 else multiply(y, value))
+    y = y if type(value) is int and value == 1 else multiply(y, value)
+    z = add(input, y)
+    return z if z.array.dtype is y.array.dtype else _wider(addcdiv, z, (input, tensor1, tensor2), value)
+
+
+def _wider(function: Callable[..., Any], z: Any, given: tuple[Any, ...], value: Any) -> Any:
+    """The result again, from the start in the dtype that floats come to, if a part had a narrower one."""
+    wide = evened(*given)
+    return z if wide is given or all(map(operator.is_, wide, given)) else function(*wide, value=value)
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:

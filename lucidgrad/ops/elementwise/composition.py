@@ -1,5 +1,6 @@
 """Numbers taken apart and put together: fraction, mantissa and exponent, real and imaginary part, common divisors."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,13 +10,14 @@ from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.levels.batching import of_one_batch
 from lucidgrad.levels.layer import Layer
 from lucidgrad.ops.conventions import MantissaAndExponent
-from lucidgrad.ops.numbers import inexact, is_complex, is_inexact
+from lucidgrad.ops.numbers import is_complex, is_inexact, together
 from lucidgrad.ops.shape.layout import broadcast_arrays
 
 __all__ = ["complex", "frac", "frexp", "gcd", "lcm", "ldexp", "polar", "view_as_complex", "view_as_real"]
 
 #: The complex dtype of which a real one has a part.
 _WHOLE = {"float32": "complex64", "float64": "complex128"}
+_UP, _NEITHER = map(complex, ("infj", "nanj"))  # Python's: ours is defined below
 
 
 # -- fraction, mantissa and exponent -------------------------------------------------------------
@@ -47,9 +49,9 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     >>> x.grad.tolist()
     [8.0, 0.5]
     """
-    x1 = inexact(x1)
+    x1, x2 = together(x1, x2)
     if not hasattr(x2, "dtype"):
-        x2 = ops.asarray(x2, device=x1.device)
+        x2 = ops.asarray(x2, dtype=x1.dtype, device=x1.device)
     like = x1.dtype if not is_inexact(x2.dtype) else ops.result_type(x1, x2)
     x2 = ops.astype(x2, dtype=like)
     near = ops.trunc(x2.detach() * 0.5)
@@ -142,9 +144,17 @@ def join_parts(xp: Any, real: Any, imag: Any, /) -> Any:
     """
     whole = dtypes.named(_WHOLE[dtypes.plain_name(real.dtype)])
     pairs = xp.stack(real, imag, axis=-1)
-    if hasattr(pairs, "view"):
+    if hasattr(pairs, "flags"):  # memory that can be seen as that of another dtype
         return xp.reshape(pairs.view(whole), shape=tuple(real.shape))
-    return xp.astype(real, dtype=whole) + xp.astype(imag, dtype=whole) * 1j
+    return xp.astype(real, dtype=whole) + _imaginary(xp, imag, whole)
+
+
+def _imaginary(xp: Any, x: Any, whole: Any) -> Any:
+    """The numbers times i, by which infinite ones and NaN don't become part of the real part."""
+    y = xp.astype(xp.where(xp.isfinite(x), x, xp.zeros_like(x)), dtype=whole) * 1j
+    for odd, found in ((_UP, x == math.inf), (_UP.conjugate(), x == -math.inf), (_NEITHER, xp.isnan(x))):
+        y = xp.where(found, xp.full_like(y, fill_value=odd), y)
+    return y
 
 
 def complex(real: Any, imag: Any) -> Any:

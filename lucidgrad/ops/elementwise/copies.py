@@ -55,6 +55,7 @@ def apart(function: Callable[P, R]) -> Callable[P, R]:
         of: Any = args[0] if args else next(iter(keywords.values()))
         return clone(y) if _same_memory(y.array, getattr(of, "array", of)) else y
 
+    with_own_memory.around = apart  # type: ignore[attr-defined]  # what is to be said of the function's methods, too
     return with_own_memory
 
 

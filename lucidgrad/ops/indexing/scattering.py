@@ -5,7 +5,7 @@ from typing import Any
 
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.box import Box
-from lucidgrad.core.dispatch import box
+from lucidgrad.core.dispatch import box, number
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import REDUCTION, primitive
 from lucidgrad.keys import completed, is_array, is_batched_mask, parted, parts_of, raw_key
@@ -95,6 +95,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     ([3.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0])
     """
     key = tuple(slice(None) if i is None else i for i in indices)
+    values = number(values)
     values = values if hasattr(values, "dtype") else ops.asarray(values, dtype=x.dtype, device=x.device)
     raw = raw_key(key, x.array)
     if accumulate or not any(map(is_batched_mask, raw)):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lucidgrad.core import device, dtype as dtypes
+from lucidgrad.core.dispatch import number as plain_number
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.keys import At, Laid, completed, is_mask, laid_out, parts_of
@@ -312,7 +313,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None
     """
     if reduce not in (None, "add"):
         raise ValueError(f"scatter: given reduce={reduce!r}, expected None or 'add'")
-    xp = tape_namespace
+    xp, src = tape_namespace, plain_number(src)
     number = not hasattr(src, "shape")
     if reduce == "add":
         return scatter_add(x, dim, index, xp.astype(xp.zeros_like(index), dtype=x.dtype) + src if number else src)

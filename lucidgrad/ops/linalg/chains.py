@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from lucidgrad.ops.elementwise.copies import apart
+from lucidgrad.ops.numbers import evened
 from lucidgrad.ops.precision import in_precision
 from lucidgrad.ops.scan import cumulative_prod
 from lucidgrad.ops.shape import layout
@@ -36,6 +37,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
             f"addbmm: given batches of shape {tuple(batch1.shape)} and {tuple(batch2.shape)}, expected as many "
             f"matrices with an inner length in common"
         )
+    input, batch1, batch2 = evened(input, batch1, batch2)
     return blend(input, pair_einsum(batch1, batch2, subscripts="abc,acd->bd"), beta, alpha)
 
 
@@ -51,6 +53,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
     >>> v.grad.tolist()
     [3.0, 6.0]
     """
+    input, mat, vec = evened(input, mat, vec)
     return blend(input, mv(mat, vec), beta, alpha)
 
 
@@ -66,6 +69,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     [6.0, 6.0]
     """
     need_ranks("addr", vec1=(vec1, 1), vec2=(vec2, 1))
+    input, vec1, vec2 = evened(input, vec1, vec2)
     return blend(input, outer(vec1, vec2), beta, alpha)
 
 

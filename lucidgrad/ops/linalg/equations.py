@@ -128,8 +128,8 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     return ops.reshape(ops.inv(ops.reshape(A, shape=(product(rows), product(columns)))), shape=(*columns, *rows))
 
 
-def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None, *, axes: Sequence[int] | None = None) -> Any:
-    """The array X for which ``tensordot(A, X, X.ndim)`` is B; ``dims`` (or ``axes``) of A are moved to its end first.
+def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None) -> Any:
+    """The array X for which ``tensordot(A, X, X.ndim)`` is B; ``dims`` of A are moved to its end first.
 
     Examples
     --------
@@ -140,7 +140,6 @@ def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None, *, axes: Sequ
     >>> x.tolist(), b.grad.tolist()
     ([0.5, 0.5, 0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]])
     """
-    dims = dims if axes is None else axes
     if dims is not None:
         moved = axes_of("tensorsolve", dims, A.ndim)
         A = ops.permute_dims(A, axes=(*(a for a in range(A.ndim) if a not in moved), *moved))

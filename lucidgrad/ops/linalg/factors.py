@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import MATRIX, primitive
 from lucidgrad.ops.axes import beside, on_matrices
-from lucidgrad.ops.numbers import is_complex
+from lucidgrad.ops.numbers import evened, is_complex
 from lucidgrad.ops.precision import in_precision
 from lucidgrad.ops.reduction import vector_norm
 from lucidgrad.ops.shape.layout import broadcast_shapes
@@ -312,6 +312,7 @@ def householder_product(A: Any, tau: Any) -> Any:
     ([[-1.0], [0.0]], [-1.0])
     """
     _need_reflections("householder_product", A, tau)
+    A, tau = evened(A, tau)
     return reflected(ops, A[..., : tau.shape[-1]], tau, identity(ops, A))
 
 
@@ -336,6 +337,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
             f"ormqr: given reflections of {input.shape[-2]} rows and a matrix of shape {tuple(other.shape)}, expected "
             f"as many {'rows' if left else 'columns'}"
         )
+    input, tau, other = evened(input, tau, other)
     vectors = input[..., : tau.shape[-1]]
     if left:
         return reflected(ops, vectors, tau, other, adjoint_of=transpose)

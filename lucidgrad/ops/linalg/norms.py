@@ -5,7 +5,6 @@ from typing import Any
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops import reduction
 from lucidgrad.ops.axes import axis_of
-from lucidgrad.ops.conventions import torch_spelled
 from lucidgrad.ops.elementwise.copies import astype
 from lucidgrad.ops.precision import in_precision
 
@@ -36,7 +35,6 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     return reduction.vector_norm(apart, ord=p, axis=-1)
 
 
-@torch_spelled
 def norm(x: Any, /, p: Any = "fro", axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """The p-norm of the elements along axes; ``"fro"`` is 2, ``"nuc"`` sums singular values (PyTorch's meaning).
 

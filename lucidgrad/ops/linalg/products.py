@@ -11,7 +11,7 @@ from lucidgrad.ops import reduction
 from lucidgrad.ops.axes import axes_of, axis_of, product
 from lucidgrad.ops.elementwise import arithmetic, complex
 from lucidgrad.ops.jvp_rules import bilinear
-from lucidgrad.ops.numbers import is_complex
+from lucidgrad.ops.numbers import evened, is_complex
 from lucidgrad.ops.precision import in_precision
 from lucidgrad.ops.shape import layout
 from lucidgrad.ops.shape.diagonals import diagonal
@@ -156,6 +156,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     >>> b.grad.tolist()
     [6.0, 6.0]
     """
+    input, mat1, mat2 = evened(input, mat1, mat2)
     return blend(input, mm(mat1, mat2), beta, alpha)
 
 
@@ -171,6 +172,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     >>> b.grad.tolist()
     [12.0, 12.0]
     """
+    input, batch1, batch2 = evened(input, batch1, batch2)
     return blend(input, bmm(batch1, batch2), beta, alpha)
 
 
@@ -185,7 +187,7 @@ def _contraction(rank1: int, rank2: int, axes1: tuple[int, ...], axes2: tuple[in
     return f"{''.join(first)},{''.join(second)}->{''.join(output)}"
 
 
-def tensordot(x1: Any, x2: Any, /, axes: Any = 2, *, dims: Any = None) -> Any:
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Any:
     """Sum products over axes of two arrays: the last n of x1 with the first n of x2, or those of two lists.
 
     Examples
@@ -196,7 +198,6 @@ def tensordot(x1: Any, x2: Any, /, axes: Any = 2, *, dims: Any = None) -> Any:
     >>> x1.grad.tolist()
     [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
     """
-    axes = axes if dims is None else dims
     rank1, rank2 = len(x1.shape), len(x2.shape)
     if isinstance(axes, int):
         if not 0 <= axes <= min(rank1, rank2):
@@ -218,7 +219,7 @@ def tensordot(x1: Any, x2: Any, /, axes: Any = 2, *, dims: Any = None) -> Any:
     return pair_einsum(x1, x2, subscripts=_contraction(rank1, rank2, axes1, axes2))
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> Any:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Dot products of vectors along an axis, x1 conjugated; the other axes broadcast.
 
     Examples
@@ -229,7 +230,6 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> An
     >>> x1.grad.tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
-    axis = axis if dim is None else dim
     axes = [axis_of("vecdot", axis, len(x.shape)) for x in (x1, x2)]
     sizes = [x.shape[a] for x, a in zip((x1, x2), axes)]
     if sizes[0] != sizes[1]:
@@ -332,7 +332,7 @@ def kron(x1: Any, x2: Any, /) -> Any:
     return layout.reshape(y, tuple(n1 * n2 for n1, n2 in zip(first, second)))
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> Any:
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Cross products of vectors of three elements along an axis; the other axes broadcast.
 
     Examples
@@ -343,7 +343,6 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1, dim: int | None = None) -> Any
     >>> x1.grad.tolist()
     [1.0, 0.0, -1.0]
     """
-    axis = axis if dim is None else dim
     axes = [axis_of("cross", axis, len(x.shape)) for x in (x1, x2)]
     for name, x, a in zip(("x1", "x2"), (x1, x2), axes):
         if x.shape[a] != 3:

@@ -57,7 +57,7 @@ def fliplr(x: Any, /) -> Any:
 
 
 @apart
-def rot90(x: Any, /, k: int = 1, axes: Sequence[int] = (0, 1), *, dims: Any = None) -> Any:
+def rot90(x: Any, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     """Turned k times by a right angle, from the first of two axes towards the second.
 
     Examples
@@ -69,7 +69,7 @@ def rot90(x: Any, /, k: int = 1, axes: Sequence[int] = (0, 1), *, dims: Any = No
     >>> y.tolist(), x.grad.tolist()
     ([[2.0, 4.0], [1.0, 3.0]], [[0.0, 1.0], [0.0, 0.0]])
     """
-    pair = axes_of("rot90", tuple(axes if dims is None else dims), x.ndim)
+    pair = axes_of("rot90", tuple(axes), x.ndim)
     if len(pair) != 2:
         raise ValueError(f"rot90: given {len(pair)} axes, expected two")
     first, second = pair

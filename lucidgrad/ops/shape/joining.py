@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from lucidgrad.core import device
+from lucidgrad.core.box import Box
 from lucidgrad.core.primitive import LINEAR, joint, primitive
 from lucidgrad.extents import check_count
 from lucidgrad.levels.batching import Batched, of_one_batch
@@ -207,6 +208,8 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     >>> lg.cat([lg.ones(2), lg.zeros(1)]).tolist()
     [1.0, 1.0, 0.0]
     """
+    if isinstance(dim, Box) and isinstance(tensors, Box):
+        raise TypeError("cat: given tensors one by one, expected a sequence of them and a dim: lg.cat([x, y], 0)")
     return concat(*tensors, axis=dim)
 
 

@@ -310,10 +310,10 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     >>> lg.swapaxes(lg.ones((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    order = list(range(x.ndim))
-    a, b = (axis_of("swapaxes", axis, x.ndim) for axis in (axis1, axis2))
+    order = list(range(x.ndim or 1))  # a 0-d array counts as one element
+    a, b = (axis_of("swapaxes", axis, x.ndim or 1) for axis in (axis1, axis2))
     order[a], order[b] = b, a
-    return permute_dims(x, tuple(order))
+    return permute_dims(x, tuple(order[: x.ndim]))
 
 
 def transpose(x: Any, axes: Any = None) -> Any:

@@ -16,9 +16,10 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
+from lucidgrad.core.dispatch import number
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.extents import check_count
-from lucidgrad.ops.numbers import as_array
+from lucidgrad.ops.numbers import as_array, together
 
 from .jets import bell, leibniz, psis
 from .polynomials import polynomial, ratio
@@ -263,6 +264,7 @@ def polygamma(n: Any, x: Any, /) -> Any:
     >>> x.grad.tolist()
     [-2.4041, -0.4041]
     """
+    n = number(n)
     if isinstance(n, numbers.Integral):
         n = int(n)
         if not 0 <= n <= _MOST_ORDER:
@@ -272,7 +274,8 @@ def polygamma(n: Any, x: Any, /) -> Any:
         return psi_derivative(x, order=n) if n else psi(x)
     from lucidgrad.ops.elementwise.choice import where
 
-    order = where(n % 2 == 0, -1.0, 1.0) * gamma(n + 1.0)
+    n, x = together(n, x)
+    order = (n % 2 * 2 - 1) * gamma(n + 1.0)
     return where(n == 0, psi(x), order * hurwitz_zeta(where(n == 0, 2.0, n + 1.0), x))
 
 

@@ -5,6 +5,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from types import GenericAlias
 from typing import Any
 
 import lucidgrad as lg
@@ -32,6 +33,8 @@ class Dataset:
     >>> list(lg.utils.data.DataLoader(Squares(), batch_size=2))
     [tensor([0, 1]), tensor([4, 9])]
     """
+
+    __class_getitem__: Any = classmethod(GenericAlias)  # so that annotations may say what the samples are
 
     def __getitem__(self, index: Any) -> Any:
         raise TypeError(f"{type(self).__name__} has no __getitem__: a subclass of Dataset defines it")

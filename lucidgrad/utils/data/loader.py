@@ -5,6 +5,7 @@ import itertools
 import multiprocessing
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from types import GenericAlias
 from typing import Any
 
 import lucidgrad as lg
@@ -78,6 +79,8 @@ class DataLoader:
     [4.0] [8.0]
     """
 
+    __class_getitem__: Any = classmethod(GenericAlias)
+
     def __init__(
         self,
         dataset: Any,
@@ -102,6 +105,11 @@ class DataLoader:
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         self._streams = isinstance(dataset, IterableDataset)
+        if not self._streams and not hasattr(dataset, "__getitem__") and not hasattr(dataset, "__getitems__"):
+            raise TypeError(
+                f"DataLoader: given a {type(dataset).__name__} as dataset, expected one with len() and [i], such as a "
+                f"TensorDataset or a list; what can only be iterated over is an IterableDataset"
+            )
         if self._streams:
             for name, given in {"shuffle": shuffle, "sampler": sampler, "batch_sampler": batch_sampler}.items():
                 if given not in (None, False):

@@ -5,6 +5,7 @@ begun again from it (`Sampler.draw`, `Sampler.begin`): this is how a `DataLoader
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from types import GenericAlias
 from typing import Any
 
 import lucidgrad as lg
@@ -40,6 +41,8 @@ class Sampler:
     >>> list(lg.utils.data.DataLoader("abc", batch_size=None, sampler=Backwards("abc")))
     ['c', 'b', 'a']
     """
+
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __iter__(self) -> Iterator[Any]:
         return self.begin(self.draw())

@@ -31,7 +31,14 @@ _PATIENCE = 5.0  # seconds that a worker has to end
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker knows of itself: its number, how many there are, its seed, and its copy of the dataset."""
+    """What a worker knows of itself: its number, how many there are, its seed, and its copy of the dataset.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> lg.utils.data.get_worker_info() is None  # in the main process
+    True
+    """
 
     id: int
     num_workers: int
