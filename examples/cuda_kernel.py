@@ -1,11 +1,16 @@
-"""CUDA kernels of one's own inside an autograd Function: a fused activation, written once for each direction.
+"""A CUDA kernel of one's own
+==========================
 
-``forward`` is a `cupy.RawKernel`, ``backward`` a `cupy.ElementwiseKernel`; a tensor's ``.array`` is the CuPy array, and
-`lucidgrad.asarray` makes a tensor of one, both without a copy. The result and its gradient are compared with the same
-function made of lucidgrad's operations, and a network is trained with it. Without a GPU it runs on the emulated device.
+CUDA kernels of one's own inside an autograd Function: a fused activation, written once for each direction.
+
+``forward`` is a ``cupy.RawKernel``, ``backward`` a ``cupy.ElementwiseKernel``; a tensor's ``.array`` is the CuPy
+array, and `lucidgrad.asarray` makes a tensor of one, both without a copy. The result and its gradient are compared
+with the same function made of lucidgrad's operations, and a network is trained with it. Without a GPU it runs on the
+emulated device.
 """
 
 import functools
+import importlib.util
 import os
 import sys
 
@@ -98,6 +103,13 @@ def compare(device):
 
 def main():
     """Compare, train; return the exit status."""
+    if importlib.util.find_spec("cupy") is None:
+        print(
+            "this example compiles CUDA kernels with CuPy, which is not installed: pip install 'cupy-cuda12x==14.2.*' "
+            "(from a clone: pip install '.[cuda12]'); with g++ it then runs without a GPU, too",
+            file=sys.stderr,
+        )
+        return 2
     options = arguments(__doc__, steps=300)
     if options.device == "cpu":
         print("no GPU: starting again on the emulated CUDA device", flush=True)

@@ -1,4 +1,7 @@
-"""Train a small convolutional network on handwritten digits, then prove its gradients.
+"""Handwritten digits
+==================
+
+Train a small convolutional network on handwritten digits, then prove its gradients.
 
 Uses scikit-learn's bundled images (1,797 of 8 × 8 pixels). Prints a table, saves a checkpoint that can be resumed and a
 picture, and compares the gradients of the network that it trained with finite differences. Exits with an error if
@@ -9,7 +12,7 @@ import math
 import sys
 import time
 
-from running import arguments, picture
+from running import arguments, picture, repeated
 from tqdm import tqdm
 
 import lucidgrad as lg
@@ -47,22 +50,27 @@ def make_network():
     )
 
 
-def train(network, loader, epochs, steps):
+def train(network, loader, epochs, steps, options):
     """Train with AdamW and a one-cycle rate; return the losses, the optimiser and its scheduler."""
     optimizer = lg.optim.AdamW(network.parameters(), lr=0.01, weight_decay=0.01)
     total = min(steps, epochs * len(loader))
     scheduler = lg.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.01, total_steps=total)
     losses = []
     network.train()
+
+    def step(x, digits):
+        loss = nn.functional.cross_entropy(network(x), digits)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+        return loss.detach()
+
+    step = repeated(options, step)
     with tqdm(total=total, unit="step", disable=not sys.stderr.isatty()) as bar:
         while len(losses) < total:
             for x, digits in loader:
-                loss = nn.functional.cross_entropy(network(x), digits)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                scheduler.step()
-                losses.append(loss.item())
+                losses.append(step(x, digits).item())
                 bar.update()
                 bar.set_postfix(loss=f"{losses[-1]:.3f}")
                 if len(losses) == total:
@@ -139,7 +147,7 @@ def main():
     size = sum(p.numel() for p in network.parameters())
     print(f"{len(training)} images of digits, a network with {size:,} parameters, on {options.device}")
 
-    losses, optimizer, scheduler = train(network, loader, options.epochs, 3 if options.quick else math.inf)
+    losses, optimizer, scheduler = train(network, loader, options.epochs, 3 if options.quick else math.inf, options)
     x_unseen, y_unseen = next(iter(DataLoader(unseen, batch_size=count)))
     seen = recognise(network, x_unseen)
     accuracy = (seen == y_unseen).to(lg.float32).mean().item()

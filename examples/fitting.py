@@ -1,4 +1,7 @@
-"""L-BFGS and trust regions through SciPy, with exact gradients and Hessian products.
+"""Fitting with SciPy's minimisers
+===============================
+
+L-BFGS and trust regions through SciPy, with exact gradients and Hessian products.
 
 A sum of Gaussian peaks is fitted to a noisy spectrum; the parameters are a tree (a dictionary), which
 `minimize_scipy` flattens and puts together again. The same problem is solved by L-BFGS-B, which sees gradients, and by

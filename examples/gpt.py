@@ -1,4 +1,7 @@
-"""A character-level GPT, trained on the documentation of this repository.
+"""A character-level GPT
+=====================
+
+A character-level GPT, trained on the documentation of this repository.
 
 A decoder of causal self-attention blocks learns to continue the text of README.md and the files in docs/. Prints what
 it makes up, and compares its loss with that of guessing characters by their frequency.
@@ -6,9 +9,8 @@ it makes up, and compares its loss with that of guessing characters by their fre
 
 import math
 import sys
-from pathlib import Path
 
-from running import arguments, finish, picture
+from running import ROOT, arguments, finish, picture, repeated
 from tqdm import tqdm
 
 import lucidgrad as lg
@@ -55,7 +57,7 @@ class GPT(nn.Module):
 
 def load(device):
     """Return the text as numbers, and the characters that they stand for."""
-    root = Path(__file__).resolve().parents[1]
+    root = ROOT
     files = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     characters = sorted({c for c in set(text) if text.count(c) >= 20} | {"?"})
@@ -103,14 +105,19 @@ def main():
     steps = 2 if options.quick else options.steps
     scheduler = lg.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=8e-3, total_steps=steps)
     losses = []
-    for _ in tqdm(range(steps), disable=not sys.stderr.isatty()):
-        loss = loss_of(network, *batch(training))
+
+    def step(x, y):
+        loss = loss_of(network, x, y)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
         scheduler.step()
-        losses.append(loss.item())
+        return loss.detach()
+
+    step = repeated(options, step)
+    for _ in tqdm(range(steps), disable=not sys.stderr.isatty()):
+        losses.append(step(*batch(training)).item())
     with lg.no_grad():
         final = sum(loss_of(network, *batch(unseen, 32)).item() for _ in range(1 if options.quick else 8))
         final /= 1 if options.quick else 8

@@ -1,4 +1,7 @@
-"""Model-agnostic meta-learning (MAML): find weights from which a few gradient steps fit any sine wave.
+"""Learning to learn
+=================
+
+Model-agnostic meta-learning (MAML): find weights from which a few gradient steps fit any sine wave.
 
 The inner steps are themselves differentiated: the outer gradient runs through the gradients of the inner loop. All
 tasks of a batch are adapted at once by vmap.
@@ -7,7 +10,7 @@ tasks of a batch are adapted at once by vmap.
 import math
 import sys
 
-from running import arguments, finish, picture
+from running import arguments, finish, picture, repeated
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -48,12 +51,17 @@ def main():
     optimizer = lg.optim.Adam(network.parameters(), lr=3e-3)
     losses = []
     steps = 3 if options.quick else options.steps
-    for step in range(steps):
-        outer = vmap(judged, in_dims=(None, 0, 0, 0, 0))(weights, *tasks(16, options.device)).mean()
+
+    def improve(*several):
+        outer = vmap(judged, in_dims=(None, 0, 0, 0, 0))(weights, *several).mean()
         optimizer.zero_grad()
         outer.backward()
         optimizer.step()
-        losses.append(outer.item())
+        return outer.detach()
+
+    improve = repeated(options, improve)
+    for step in range(steps):
+        losses.append(improve(*tasks(16, options.device)).item())
         if step % max(steps // 10, 1) == 0:
             print(f"step {step:5d}   loss after adaptation {losses[-1]:.3f}")
 

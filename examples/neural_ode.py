@@ -1,4 +1,7 @@
-"""A neural ordinary differential equation: learn a vector field from the path that a point takes in it.
+"""A neural differential equation
+==============================
+
+A neural ordinary differential equation: learn a vector field from the path that a point takes in it.
 
 The path is that of a damped pendulum, integrated exactly enough by small steps. The network's field is integrated by
 the classical Runge-Kutta method, and the loss is differentiated through all of its steps. The memory that the steps

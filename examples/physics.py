@@ -1,4 +1,7 @@
-"""A physics-informed network: learn the solution of a boundary value problem from the equation alone.
+"""A differential equation as the loss
+===================================
+
+A physics-informed network: learn the solution of a boundary value problem from the equation alone.
 
 The equation gives u'' on [-1, 1] and the values at both ends; it is chosen so that the solution is known,
 u(x) = sin(pi x) + x exp(-x). The loss holds second derivatives of the network with respect to its input
@@ -8,7 +11,7 @@ u(x) = sin(pi x) + x exp(-x). The loss holds second derivatives of the network w
 import math
 import sys
 
-from running import arguments, finish, picture
+from running import arguments, finish, picture, repeated
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -56,13 +59,18 @@ def main():
     steps = 3 if options.quick else options.steps
     scheduler = lg.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     losses = []
-    for step in range(steps):
+
+    def improve():
         loss = loss_of()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         scheduler.step()
-        losses.append(loss.item())
+        return loss.detach()
+
+    improve = repeated(options, improve)
+    for step in range(steps):
+        losses.append(improve().item())
         if step % max(steps // 10, 1) == 0:
             print(f"step {step:5d}   loss {losses[-1]:.3e}")
 

@@ -1,4 +1,7 @@
-"""Differentially private training (DP-SGD): clip the gradient of every single example, add noise, and descend.
+"""Private training
+================
+
+Differentially private training (DP-SGD): clip the gradient of every single example, add noise, and descend.
 
 Per-sample gradients come from one line, ``vmap(grad(loss))``: the network runs once on the whole batch. How much
 privacy NOISE, BATCH and the number of steps leave is for an accountant to say (there are packages for it); this
@@ -7,7 +10,7 @@ example shows the mechanism and what it costs in accuracy.
 
 import sys
 
-from running import arguments, finish, picture
+from running import arguments, finish, picture, repeated
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -42,9 +45,9 @@ def main():
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))
     steps = 3 if options.quick else options.steps
     accuracies = []
-    for step in range(steps):
-        chosen = lg.randperm(len(x), device=options.device)[:BATCH]
-        slopes = per_sample({name: w.detach() for name, w in weights.items()}, x[chosen], y[chosen])
+
+    def improve(x, y):
+        slopes = per_sample({name: w.detach() for name, w in weights.items()}, x, y)
         squares = sum((g.reshape(BATCH, -1) ** 2).sum(axis=1) for g in slopes.values())
         norm = squares.sqrt()
         factor = (CLIP / (norm + 1e-6)).clip(max=1.0)
@@ -52,11 +55,17 @@ def main():
             clipped = (slopes[name] * factor.reshape(-1, *(1,) * w.ndim)).sum(axis=0)
             w.grad = (clipped + NOISE * CLIP * lg.randn_like(clipped)) / BATCH
         optimizer.step()
+        return norm.mean()
+
+    improve = repeated(options, improve)
+    for step in range(steps):
+        chosen = lg.randperm(len(x), device=options.device)[:BATCH]
+        norm = improve(x[chosen], y[chosen])
         if step % max(steps // 10, 1) == 0 or step == steps - 1:
             with lg.no_grad():
                 right = (network(x_held).argmax(dim=1) == y_held).to(lg.float32).mean().item()
             accuracies.append((step, right))
-            print(f"step {step:5d}   accuracy {right:.1%}   mean norm of a gradient {norm.mean().item():.2f}")
+            print(f"step {step:5d}   accuracy {right:.1%}   mean norm of a gradient {norm.item():.2f}")
 
     with picture(options.out / "private.png") as axes:
         if axes is not None:

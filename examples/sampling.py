@@ -1,4 +1,7 @@
-"""Bayesian regression by Hamiltonian Monte Carlo: draw parameters from their posterior, following gradients.
+"""Hamiltonian Monte Carlo
+=======================
+
+Bayesian regression by Hamiltonian Monte Carlo: draw parameters from their posterior, following gradients.
 
 A quadratic is fitted to noisy points, with an unknown noise level. Several chains run side by side through vmap, each
 with gradients of the log-posterior. For the linear part the posterior is known in closed form given the noise, which
@@ -8,7 +11,7 @@ tells whether the draws are right.
 import math
 import sys
 
-from running import arguments, finish, picture
+from running import arguments, finish, picture, repeated
 
 import lucidgrad as lg
 from lucidgrad.func import value_and_grad, vmap
@@ -42,6 +45,7 @@ def main():
             p = p + 0.5 * step * slope
         return q, p, value, slope
 
+    leap = repeated(options, leap)
     draws = 5 if options.quick else options.draws
     warmup = draws // 2
     q = lg.zeros(CHAINS, 4, **double)
@@ -49,7 +53,7 @@ def main():
     step, kept, accepted = 0.05, [], []
     for k in range(warmup + draws):
         p = lg.randn(CHAINS, 4, **double)
-        q_new, p_new, value_new, slope_new = leap(q, p, slope, step)
+        q_new, p_new, value_new, slope_new = leap(q, p, slope, lg.tensor(step, **double))
         gain = value_new - value + 0.5 * (p**2).sum(axis=1) - 0.5 * (p_new**2).sum(axis=1)
         take = lg.log(lg.rand(CHAINS, **double)) < gain
         q = lg.where(take[:, None], q_new, q)

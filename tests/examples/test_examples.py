@@ -29,12 +29,40 @@ def test_example(name, tmp_path):
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+COMPILED = sorted(name for name in NAMES if "repeated(options" in (EXAMPLES / f"{name}.py").read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILED)
+def test_example_compiled(name, tmp_path):
+    """The outcome is printed in few digits: the same with and without compiling."""
+    plain, compiled = (run(name, "--device", "cpu", "--out", str(tmp_path), *more) for more in ([], ["--compile"]))
+    assert compiled.returncode == 0, compiled.stdout + compiled.stderr
+    assert "runs as it is" not in compiled.stderr
+    for a, b in zip(plain.stdout.splitlines(), compiled.stdout.splitlines(), strict=True):
+        assert a == b or " s, " in a or "e-" in a, (a, b)  # but for how long it took, and what rounding leaves
+
+
 @pytest.mark.slow
 def test_the_main_job_on_the_emulated_device(tmp_path):
     done = run("digits", "--device", "cuda", "--emulate", "--out", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "on cuda" in done.stdout and "21,642 parameters: True" in done.stdout
     assert (tmp_path / "digits.safetensors").exists()
+
+
+def test_a_kernel_without_cupy_says_how_to_get_it():
+    script = str(EXAMPLES / "cuda_kernel.py")
+    code = (
+        f"import sys, runpy; sys.modules['cupy'] = None; sys.argv = ['cuda_kernel.py']\n"
+        f"sys.path.insert(0, {str(EXAMPLES)!r}); runpy.run_path({script!r}, run_name='__main__')"
+    )
+    path = os.pathsep.join([str(EXAMPLES.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 2
+    assert "CuPy, which is not installed: pip install 'cupy-cuda12x" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_every_example_states_what_it_expects():
