@@ -20,6 +20,11 @@ PARAMETERS = {
     "diagonal": "int",
     "dim": "Axes",
     "dims": "Sequence[int]",
+    "generator": "Generator",
+    "implicit": "object",
+    "layout": "object",
+    "memory_format": "object",
+    "sparse_grad": "object",
     "dtype": "DTypeLike | None",
     "from_": "Array | DTypeLike",
     "high": "int",
@@ -58,8 +63,6 @@ PARAMETERS = {
 #: The same where a function means something else by a name.
 EXCEPTIONS = {
     "Tensor.argmax.dim": "int | None",
-    "Tensor.broadcast_to.size": "int | Sequence[int]",
-    "Tensor.tile.dims": "int | Sequence[int]",
     "Tensor.random_.from_": "int",
     "frombuffer.dtype": "DTypeLike",
     "histogramdd.bins": "int | Sequence[int] | Sequence[Array]",
@@ -71,6 +74,14 @@ EXCEPTIONS = {
     "Tensor.cumprod.dim": "int | None",
     "Tensor.cumsum.dim": "int | None",
     "Tensor.cuda.device": "DeviceLike | int | None",
+    **{
+        f"{name}{end}": "int | Sequence[int] | Tensor"
+        for name in ("dsplit", "hsplit", "vsplit", "tensor_split", "Tensor.dsplit", "Tensor.hsplit", "Tensor.vsplit")
+        for end in (".indices_or_sections", ".sections")
+    },
+    **dict.fromkeys(
+        ["split_with_sizes.split_sizes", "Tensor.split_with_sizes.split_sizes"], "int | Sequence[int] | Tensor"
+    ),
     "Tensor.moveaxis.source": "int | Sequence[int]",
     "Tensor.movedim.source": "int | Sequence[int]",
     "Tensor.norm.p": "float | str",
@@ -221,8 +232,10 @@ def _jacobian(more: str) -> tuple[str, ...]:
 
 #: Functions whose results follow from their arguments in a way of their own, written out.
 WRITTEN_OUT: dict[str, tuple[str, ...]] = {
-    "Tensor.max": (*_EXTREME, "(self, other: Array, /) -> Tensor"),
-    "Tensor.min": (*_EXTREME, "(self, other: Array, /) -> Tensor"),
+    "Tensor.__array_function__": ("(self, function: object, types: object, args: object, keywords: object) -> object",),
+    "Tensor.__array_ufunc__": ("(self, ufunc: object, method: str, *inputs: object, **options: object) -> object",),
+    "Tensor.max": (*_EXTREME, "(self, other: Array) -> Tensor"),
+    "Tensor.min": (*_EXTREME, "(self, other: Array) -> Tensor"),
     "Tensor.median": _MIDDLE,
     "Tensor.nanmedian": _MIDDLE,
     "Tensor.type": (
@@ -235,7 +248,8 @@ WRITTEN_OUT: dict[str, tuple[str, ...]] = {
     "atleast_3d": _EACH,
     "Tensor.to": (
         "(self, *args: DeviceLike | DTypeLike | Tensor | bool | None, device: DeviceLike | None = None, "
-        "dtype: DTypeLike | None = None, copy: bool = False, non_blocking: bool = False) -> Tensor",
+        "dtype: DTypeLike | None = None, copy: bool = False, non_blocking: bool = False, "
+        "other: Tensor | None = None, memory_format: object | None = None) -> Tensor",
     ),
     "einsum": (
         "(subscripts: str, /, *operands: ArrayLike, optimize: bool | str | Sequence[object] = True) -> Tensor",
@@ -281,12 +295,63 @@ WRITTEN_OUT: dict[str, tuple[str, ...]] = {
         f"(func: Callable[_P, _R], in_dims: {_DIMS} = 0, out_dims: {_DIMS} = 0, randomness: {_RANDOMNESS}, "
         "*, chunk_size: int | None = None) -> Callable[_P, _R]",
     ),
+    "func.cond": (
+        "(pred: ArrayLike, true_fun: Callable[..., _R], false_fun: Callable[..., _R], *operands: object) -> _R",
+    ),
+    "func.while_loop": (
+        "(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], _R], init_val: object) -> _R",
+    ),
+    "func.fori_loop": (
+        "(lower: ArrayLike, upper: ArrayLike, body_fun: Callable[[Tensor, Any], _R], init_val: object, "
+        "*, unroll: int | bool | None = None) -> _R",
+    ),
+    "func.scan": (
+        "(f: Callable[[Any, Any], tuple[_R, _T]], init: object, xs: object = None, length: int | None = None, "
+        "reverse: bool = False, unroll: int | bool = 1) -> tuple[_R, _T]",
+    ),
+    "func.map": ("(f: Callable[[Any], _R], xs: object, *, batch_size: int | None = None) -> _R",),
     "func.replace_all_batch_norm_modules_": ("(root: _T) -> _T",),
     "func.stack_module_state": ("(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]",),
 }
 
 #: What comes before the functions of a module's stub.
 PREAMBLES = {
+    "numpy": """
+@type_check_only
+class _Ufunc(Protocol):
+    __name__: str
+    nin: int
+    nout: int
+    def reduce(
+        self, array: Data, /, axis: Axes = 0, dtype: DTypeLike | None = None, *, keepdims: builtins.bool = False
+    ) -> Tensor: ...
+    def accumulate(self, array: Data, /, axis: int = 0, dtype: DTypeLike | None = None) -> Tensor: ...
+    def outer(self, a: Data, b: Data, /) -> Tensor: ...
+
+@type_check_only
+class _Joint(Protocol):
+    def __getitem__(self, key: object) -> Tensor: ...
+
+@type_check_only
+class _Grid(Protocol):
+    def __getitem__(self, key: object) -> Any: ...
+
+@type_check_only
+class _Ufunc1(_Ufunc, Protocol):
+    def __call__(self, x: Data, /, *, dtype: DTypeLike | None = None) -> Tensor: ...
+
+@type_check_only
+class _Ufunc2(_Ufunc, Protocol):
+    def __call__(self, x1: Data, x2: Data, /, *, axis: int = ..., dtype: DTypeLike | None = None) -> Tensor: ...
+
+@type_check_only
+class _Ufunc1Pair(_Ufunc, Protocol):
+    def __call__(self, x: Data, /, *, dtype: DTypeLike | None = None) -> tuple[Tensor, Tensor]: ...
+
+@type_check_only
+class _Ufunc2Pair(_Ufunc, Protocol):
+    def __call__(self, x1: Data, x2: Data, /, *, dtype: DTypeLike | None = None) -> tuple[Tensor, Tensor]: ...
+""",
     "func": """
 _T = TypeVar("_T", bound=Any, default=Any)
 _R = TypeVar("_R", bound=Any, default=Any)

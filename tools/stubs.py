@@ -16,16 +16,41 @@ from pathlib import Path
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core.dispatch import SPELLINGS
+import lucidgrad.numpy
+import lucidgrad.torch
 from lucidgrad.tensor.deferred import Deferred
 
-from .meanings import EXCEPTIONS, FLAGS, HANDED_ON, PARAMETERS, PREAMBLES, RESULTS, WRITTEN_OUT
+from . import door_meanings
+from .meanings import (
+    EXCEPTIONS as _EXCEPTIONS,
+    FLAGS as _FLAGS,
+    HANDED_ON,
+    PARAMETERS,
+    PREAMBLES,
+    RESULTS as _RESULTS,
+    WRITTEN_OUT as _WRITTEN_OUT,
+)
 
 #: The modules whose functions get stubs, beside that of `Tensor`; what others say is enough.
 MODULES = (
     "lucidgrad",
     *(f"lucidgrad.{name}" for name in ("autograd", "fft", "func", "linalg", "nn.functional", "signal", "special")),
 )
+
+#: The doors, in which names have one spelling: PyTorch's, or NumPy's.
+DOORS = (
+    *("lucidgrad.torch", "lucidgrad.torch.fft", "lucidgrad.torch.linalg", "lucidgrad.torch.special"),
+    *("lucidgrad.numpy", "lucidgrad.numpy.fft", "lucidgrad.numpy.linalg"),
+)
+#: Modules that a door shares with lucidgrad: checkers, who don't ask its finder, are told so.
+SHARED = """
+    distributions func nn nn.functional nn.init nn.parameter nn.utils nn.utils.rnn optim optim.lr_scheduler
+    optim.swa_utils profiler random signal utils utils.checkpoint utils.data
+""".split()
+EXCEPTIONS = _EXCEPTIONS | door_meanings.EXCEPTIONS
+FLAGS = _FLAGS | door_meanings.FLAGS
+RESULTS = _RESULTS | door_meanings.RESULTS
+WRITTEN_OUT = _WRITTEN_OUT | door_meanings.WRITTEN_OUT
 
 #: Where the words come from that annotations are made of; classes of the package say so themselves.
 SOURCES = {
@@ -35,7 +60,13 @@ SOURCES = {
     "typing": "IO Any Concatenate Literal NamedTuple Protocol SupportsIndex overload type_check_only",
     "typing_extensions": "CapsuleType ParamSpec TypeVar",
 }
-CLASSES = (lg.Tensor, lg.nn.Module, lg.autograd.graph.GradientEdge, inspect.signature(lg.topk).return_annotation)
+CLASSES = (
+    lg.Tensor,
+    lg.Generator,
+    lg.nn.Module,
+    lg.autograd.graph.GradientEdge,
+    inspect.signature(lg.topk).return_annotation,
+)
 
 _HEAD = "# Written by `python -m tools.stubs`: what is wrong here is mended there.\n"
 _WIDTH = 120
@@ -45,6 +76,17 @@ _BY_NAME = inspect.Parameter.KEYWORD_ONLY
 _SEVERAL = inspect.Parameter.VAR_POSITIONAL
 _REST = inspect.Parameter.VAR_KEYWORD
 _UNARY = {"__abs__", "__invert__", "__neg__", "__pos__"}
+
+
+#: How NumPy spells what PyTorch does, and the other way round.
+_OTHER = {"axis": "dim", "keepdims": "keepdim", "axes": "dims", "dim": "axis", "keepdim": "keepdims", "dims": "axes"}
+
+
+#: What the names of the doors' functions start with, and the parameters that mean there what they mean elsewhere.
+_PLACES = ("torch.", "numpy.")
+_SHARED = {
+    name: PARAMETERS[name] for name in ("axis", "buffer", "dtype", "ord", "q", "range", "repeats", "to", "type1")
+}
 
 
 # -- annotations ---------------------------------------------------------------------------------
@@ -91,7 +133,14 @@ def _constant(value: Any) -> str:
 def _taken(name: str, parameter: inspect.Parameter) -> str:
     """What a parameter takes; its full name is that of the function and its own."""
     word, note = EXCEPTIONS.get(f"{name}.{parameter.name}"), parameter.annotation
-    if word is None and (note is Any or note is _EMPTY):
+    if word is None and name.startswith(_PLACES):
+        plain = door_meanings.NUMPY if name.startswith("numpy.") else "ArrayLike"
+        plain = "str" if isinstance(parameter.default, str) else plain
+        word = (door_meanings.PARAMETERS | _SHARED).get(parameter.name)
+        if word is None and note is not Any and note is not _EMPTY:
+            return spelled(note, plain)
+        word = word or plain
+    elif word is None and (note is Any or note is _EMPTY):
         word = PARAMETERS.get(parameter.name, "ArrayLike")
     elif word is None:
         return spelled(note, "ArrayLike")
@@ -113,11 +162,20 @@ def heads(name: str, function: Callable[..., Any]) -> list[inspect.Signature]:
     """The overloads of a function, with annotations as source text; ``Tensor.`` is in front of a method's name."""
     signature = inspect.signature(function, eval_str=True)
     parameters = [p.replace(annotation=_taken(name, p)) for p in signature.parameters.values()]
+    if name.startswith(_PLACES):
+        result = _given(name, function, signature.return_annotation)
+        told = _flagged(name, parameters, result)
+        return [inspect.Signature(each, return_annotation=result) for each, result in told]
     if parameters and parameters[-1].kind is _REST:
         parameters = [*parameters[:-1], *_rest(name, {p.name for p in parameters})]
     made = [parameters]
     if parameters and parameters[0].kind is _SEVERAL and hasattr(function, "primitive"):
         made = [parameters, _gathered(parameters)]
+    several = next((p.name for p in parameters if p.kind is _SEVERAL), None)
+    if name.startswith("Tensor.") and several is not None and takes(function, several):
+        loose = "int | Sequence[int]"
+        parameters = [p.replace(annotation=loose) if p.name == several else p for p in parameters]
+        made = [parameters, _as_one(parameters)]
     made = [variant for each in made for variant in _spellings(function, each)]
     result = _given(name, function, signature.return_annotation)
     pairs = [pair for each in made for pair in _flagged(name, each, result)]
@@ -141,14 +199,16 @@ def _gathered(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     return [first, *(p.replace(kind=_BY_POSITION) for p in others)]
 
 
+def _as_one(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """What may be given as several arguments as one sequence, by name."""
+    made = [p if p.kind is not _SEVERAL else p.replace(kind=_BY_NAME, annotation="Sequence[int]") for p in parameters]
+    return sorted(made, key=lambda p: p.kind)
+
+
 def _spellings(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> list[list[inspect.Parameter]]:
     """The parameters in the function's own spelling and in the other one, where it takes that."""
-    names = {p.name for p in parameters}
-    both = {torch: ours for ours, torch in SPELLINGS.items() if {ours, torch} <= names}
-    second = {ours: torch for ours, torch in SPELLINGS.items() if ours in names and torch not in names}
-    if any(p.name in both.values() and _constant(p.default) == "..." for p in parameters):
-        own = [p for p in parameters if p.name not in both.values()]
-        return [own, _renamed(own, both)]
+    names = {p.name for p in parameters if p.kind is not _SEVERAL}
+    second = {own: other for own, other in _OTHER.items() if own in names and other not in names}
     if second and all(takes(function, torch, ours) for ours, torch in second.items()):
         return [parameters, _renamed(parameters, second)]
     return [parameters]
@@ -263,6 +323,8 @@ def _method(name: str, member: Any, members: dict[str, Any]) -> str:
         return "".join(_accessors(full, member, shadowed))
     if name in _UNARY:
         return f"def {name}(self) -> Tensor: ...\n"
+    if full in WRITTEN_OUT:
+        return written(full, member, shadowed, "    ")
     loose = [p.kind for p in inspect.signature(member).parameters.values()][-2:] == [_SEVERAL, _REST]
     if name.startswith("__") and (loose or re.match(r"__i(?!ter|nt|ndex)", name)):
         note = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
@@ -288,7 +350,7 @@ def _accessors(full: str, member: property, shadowed: Iterable[str]) -> Iterator
 def tensor_stub() -> str:
     """The stub of the module in which `Tensor` is."""
     members = _members()
-    lines = ["class Tensor:"]
+    lines = ["class TensorType(type): ...", "", "class Tensor(metaclass=TensorType):"]
     for name, member in members.items():
         if inspect.isfunction(member) or isinstance(member, property):
             text = _method(name, member, members)
@@ -304,10 +366,13 @@ def module_stub(module: types.ModuleType) -> str:
     """The stub of a module of functions."""
     names = sorted(module.__all__)
     prefix = module.__name__.removeprefix("lucidgrad").removeprefix(".")
-    imports, values, classes, functions = [], [], [], []
+    imports, values, classes, functions = list[str](), list[str](), list[str](), list[str]()
     for name in names:
         found = getattr(module, name)
-        if inspect.ismodule(found):
+        own = _in_a_door(module.__name__, name, found)
+        if own is not None:
+            (imports if own.startswith("from") else classes if own.startswith("class") else values).append(own)
+        elif inspect.ismodule(found):
             home, _, base = found.__name__.rpartition(".")
             imports.append(f"from {home} import {base} as {name}")
         elif isinstance(found, type) and found.__module__ != module.__name__:
@@ -316,14 +381,35 @@ def module_stub(module: types.ModuleType) -> str:
             classes.append(_named_tuple(found))
         elif module is lg and f"lucidgrad{lg._LATER.get(name)}" in MODULES:
             imports.append(f"from lucidgrad{lg._LATER[name]} import {name} as {name}")
+        elif inspect.isfunction(found) and typing.get_overloads(inspect.unwrap(found)):  # its source says it all
+            imports.append(f"from {inspect.unwrap(found).__module__} import {name} as {name}")
         elif inspect.isfunction(found):
             functions.append(written(f"{prefix}.{name}" if prefix else name, found, names))
         else:
-            values.append(f"{name}: {_kind(found)}")
+            values.append(f"{name}: {_builtin(_kind(found), names)}")
     exported = "".join(f'    "{name}",\n' for name in names)
     blocks = ["\n".join(values), PREAMBLES.get(prefix, "").strip(), "\n".join(classes).strip(), "".join(functions)]
     body = "\n\n".join(block.strip() for block in [f"__all__ = [\n{exported}]", *blocks] if block.strip()) + "\n"
     return _finished(body, module.__name__, set(names), imports)
+
+
+def _in_a_door(module: str, name: str, found: Any) -> str | None:
+    """What a name that is no function of tensors means in a door: PyTorch's classes, NumPy's own objects and ufuncs."""
+    if module not in DOORS or inspect.isfunction(found) or inspect.ismodule(found):
+        return None
+    if found is lg.Tensor or name == "Tensor" or (name == "ndarray" and isinstance(found, type)):
+        return f"from lucidgrad.tensor import Tensor as {name}"
+    if name == "dtype":
+        return "from lucidgrad.typing import DType as dtype"
+    if isinstance(found, type) and found.__module__ == module:  # kinds of tensors, which are made by calls
+        return f"class {name}(Tensor):\n    def __init__(self, *data: Data, device: DeviceLike = ...) -> None: ...\n"
+    if isinstance(found, lg.numpy.ufuncs.UFunc):
+        return f"{name}: _Ufunc{found.nin}{'' if found.nout == 1 else 'Pair'}"
+    if module == "lucidgrad.numpy" and getattr(importlib.import_module("numpy"), name, None) is found:
+        return f"{name}: builtins.float" if isinstance(found, float) else f"from numpy import {name} as {name}"
+    if isinstance(found, type) or hasattr(found, "itemsize") or isinstance(found, (str, float, types.NoneType)):
+        return None
+    return f"{name}: object" if module == "lucidgrad.torch" and name != "default_generator" else None
 
 
 def _named_tuple(found: Any) -> str:
@@ -350,15 +436,21 @@ def _finished(body: str, module: str, own: set[str], imports: Iterable[str] = ()
     if "np." in body:
         lines.add("import numpy as np")
     sources = {word: home for home, words in SOURCES.items() for word in words.split()}
+    sources |= {word: home for home, words in door_meanings.SOURCES.items() for word in words.split()}
     sources |= {found.__name__: found.__module__ for found in _classes()}
     needed: dict[str, list[str]] = {}
     for word in sorted(used & sources.keys()):
         line = f"from {sources[word]} import {word} as {word}"
         if sources[word] != module and line not in lines:
             needed.setdefault(sources[word], []).append(word)
-    lines |= {f"from {home} import {', '.join(words)}" for home, words in needed.items()}
+    lines |= {_import(home, words) for home, words in needed.items()}
     groups = ([line for line in sorted(lines, key=_order) if _section(line) == k] for k in range(3))
     return "\n".join([_HEAD, *("\n".join([*group, ""]) for group in groups if group), body])
+
+
+def _import(home: str, words: list[str]) -> str:
+    line = f"from {home} import {', '.join(words)}"
+    return line if len(line) <= _WIDTH else "\n".join([f"from {home} import (", *(f"    {w}," for w in words), ")"])
 
 
 def _section(line: str) -> int:
@@ -377,6 +469,8 @@ def _classes() -> Iterator[type]:
     members: list[Any] = [getattr(member, "fget", member) for member in _members().values()]
     for module in map(importlib.import_module, MODULES):
         members += [vars(module).get(name) for name in module.__all__]
+    for module in map(importlib.import_module, DOORS):
+        members += [getattr(module, name) for name in module.__all__]
     for function in filter(inspect.isfunction, members):
         signature = inspect.signature(function)
         for note in (signature.return_annotation, *(p.annotation for p in signature.parameters.values())):
@@ -388,9 +482,18 @@ def _classes() -> Iterator[type]:
 # -- files ---------------------------------------------------------------------------------------
 def stubs() -> dict[Path, str]:
     """All stubs by file, each beside the module that it speaks of."""
-    made = {name: module_stub(importlib.import_module(name)) for name in MODULES}
+    made = {name: module_stub(importlib.import_module(name)) for name in (*MODULES, *DOORS)}
     made[lg.Tensor.__module__] = tensor_stub()
-    return {Path(str(sys.modules[name].__file__)).with_suffix(".pyi"): text for name, text in made.items()}
+    found = {Path(str(sys.modules[name].__file__)).with_suffix(".pyi"): text for name, text in made.items()}
+    return found | dict(map(_shared, SHARED))
+
+
+def _shared(name: str) -> tuple[Path, str]:
+    """The stub of a module that the door has from lucidgrad, with those below it."""
+    below = [other.removeprefix(f"{name}.") for other in SHARED if re.fullmatch(rf"{re.escape(name)}\.\w+", other)]
+    lines = [f"from lucidgrad.{name} import *", *(f"from lucidgrad.{name} import {each} as {each}" for each in below)]
+    path = Path(str(lucidgrad.torch.__file__)).parent.joinpath(*name.split("."))
+    return path / "__init__.pyi" if below else path.with_suffix(".pyi"), "\n".join([_HEAD, *lines, ""])
 
 
 def differing() -> list[Path]:
@@ -432,6 +535,7 @@ def main(arguments: list[str]) -> int:
     made = stubs()
     for path in found:
         if path in made:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(made[path])
         else:
             path.unlink()

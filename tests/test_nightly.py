@@ -1,0 +1,89 @@
+"""What `make nightly` runs and tells; its random cases are others each night and can be repeated."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MAKEFILE = """
+good:
+	@echo made good
+bad:
+	@exit 3
+slow:
+	@sleep 60 & echo $$! > child; wait
+"""
+
+
+def nightly(folder, *words, **environment):
+    command = [sys.executable, "-m", "tools.nightly", *words, "--folder", str(folder)]
+    return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    return tmp_path
+
+
+def test_all_targets_run_and_a_failure_is_told_at_the_end(folder):
+    ended = nightly(folder, "bad", "good", LUCIDGRAD_SEED="17")
+    assert ended.returncode == 1
+    assert "made good" in ended.stdout
+    *_, head, bad, good, total, seed = ended.stdout.splitlines()
+    assert head.split() == ["target", "seconds", "outcome"]
+    assert re.fullmatch(r"bad +\d+ +failed \(2\)", bad)  # make's own code
+    assert re.fullmatch(r"good +\d+ +passed", good)
+    assert re.fullmatch(r"sum +\d+ +1 of 2 failed", total)
+    assert "LUCIDGRAD_SEED=17" in seed
+    assert nightly(folder, "good").returncode == 0
+
+
+def test_a_target_that_takes_too_long_is_ended_with_all_it_started(folder):
+    began = time.monotonic()
+    ended = nightly(folder, "slow", "good", "--minutes", "0.03")
+    assert ended.returncode == 1 and time.monotonic() - began < 30
+    assert "longer than 0.03 minutes" in ended.stdout and "made good" in ended.stdout
+    child = int((folder / "child").read_text())
+    for _ in range(100):
+        if not _runs(child):
+            return
+        time.sleep(0.05)
+    raise AssertionError("what the target started goes on")
+
+
+def _runs(number):
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def test_targets_of_the_night_exist():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (found,) = re.findall(r"^NIGHTLY \?= (.*)$", text, re.MULTILINE)
+    assert {"peers", "golden", "sanitize", "other-pythons", "oldest", "no-cupy", "no-compiler"} <= set(found.split())
+    for target in found.split():
+        assert re.search(rf"^{target}:", text, re.MULTILINE), target
+
+
+def drawn(**environment):
+    """The cases of a run with other settings, told by a process of its own."""
+    program = "import thoroughness as t; print(t.SEED, list(t.seeds(2, 3)), t.draw('a').random())"
+    clean = {k: v for k, v in os.environ.items() if k not in ("LUCIDGRAD_NIGHTLY", "LUCIDGRAD_SEED")}
+    settings = {**clean, "PYTHONPATH": str(ROOT / "tests"), **environment}
+    return subprocess.run([sys.executable, "-c", program], env=settings, capture_output=True, text=True).stdout
+
+
+def test_random_cases_are_others_each_night_and_the_same_by_day():
+    assert drawn() == drawn(LUCIDGRAD_SEED="8")
+    assert drawn().startswith("0 [0, 1] ")
+    night = [drawn(LUCIDGRAD_NIGHTLY="1", LUCIDGRAD_SEED=str(n)) for n in (8, 9, 8)]
+    assert night[0] == night[2] and night[0].split()[1:] != night[1].split()[1:]
+    assert drawn(LUCIDGRAD_NIGHTLY="1").split()[0] not in ("0", "")
