@@ -1,21 +1,26 @@
 """What tests and docstrings share: a device, no warning of array-api-strict's, and ops and laws at the end."""
 
-import contextlib
 import os
 import re
 from collections import Counter
 
-from lucidgrad.backends import cudasim
+pytest_plugins = ["golden.plugin", "without_cuda"]
+
+# They hold no doctests, and several of one name, in folders that are no packages, can't be collected in one run.
+collect_ignore_glob = ["*conftest.py", "lucidgrad/bench/peers/*_.py"]  # the latter import what need not be installed
 
 CELL = re.compile(r"test_matrix\.py::test_law\[(?P<law>.+)-(?P<op>\w+)\]$")
 
 
+os.environ["LUCIDGRAD_PROGRESS"] = "0"  # tests compare what programs print
 os.environ["LUCIDGRAD_STRICT"] = "1"  # a kernel that can't be made for want of a compiler's skill is an error
 
-# Tests of device="cuda" run everywhere: on an emulated one where there is no GPU. Without a compiler they fail.
-if not cudasim.usable_gpus() and not cudasim.is_installed():
-    with contextlib.suppress(cudasim.EmulatorError):
-        cudasim.install(devices=2)
+
+def pytest_report_header():
+    """Say how to draw the same random cases again."""
+    import thoroughness  # which is found now
+
+    return f"cases of this night: LUCIDGRAD_SEED={thoroughness.SEED} repeats them" if thoroughness.NIGHTLY else None
 
 
 def pytest_configure(config):

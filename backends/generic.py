@@ -176,8 +176,8 @@ class Generic(Backend):
     def to_numpy(self, array: Any) -> Any:
         return np.from_dlpack(array)
 
-    def format(self, array: Any) -> str:
-        return np.array2string(self.to_numpy(array), separator=", ", prefix="tensor(")
+    def format(self, array: Any, **options: Any) -> str:
+        return np.array2string(self.to_numpy(array), separator=", ", prefix="tensor(", **options)
 
 
 class Strict(Generic):

@@ -51,6 +51,7 @@ class Torch(Generic):
     def __init__(self, name: str, library: Any, array_types: tuple[type, ...]) -> None:
         super().__init__(name, library, array_types)
         self.kernels.update(index=self._index, put_add=self._put_add, unscale=self._unscale)
+        self.kernels["join_parts"] = library.complex  # sums of infinite complex numbers are NaN in PyTorch
         device.copying.update(dict.fromkeys(array_types, self._copies))
 
     @staticmethod

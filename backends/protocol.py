@@ -1,13 +1,16 @@
 """What the engine asks of a back end, and the namespace that rules compute with on it."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.primitive import ELEMENTWISE, Kernels, Primitive, registry
+
+if TYPE_CHECKING:
+    from lucidgrad.levels.program import Program
 
 #: Functions of the Array API standard that libraries bring themselves.
 STANDARD = frozenset(
@@ -106,6 +109,16 @@ class Backend:
             return Kernels(usual)
         return Kernels(usual, self.limit, functools.partial(self.large, primitive, usual))
 
+    def program(
+        self, program: "Program", into: Mapping[int, int] | None = None, how: str | None = None
+    ) -> Callable[..., list[Any]] | None:
+        """The function ``(values) -> outputs`` that runs a program on raw arrays; None: there is none but `run`.
+
+        Outputs have memory of their own, but for inputs that are outputs. ``into`` has, by outputs, inputs whose memory
+        they are written into, when nothing asks for these any more; such an output is that input's array.
+        """
+        return None
+
     def settle(self, y: Any) -> Any:
         """Make a kernel's result a proper array."""
         return y
@@ -199,8 +212,8 @@ class Backend:
         """The canonical dtype of an array."""
         return array.dtype
 
-    def format(self, array: Any) -> str:
-        """The values as text."""
+    def format(self, array: Any, **options: Any) -> str:
+        """The values as text; the options are those of NumPy's ``array2string``."""
         return str(self.to_numpy(array))
 
     def device_of(self, array: Any) -> device.Device:

@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad.amp import autocast, custom_bwd, custom_fwd
@@ -157,7 +158,7 @@ IN_TORCH = {
 @pytest.mark.parametrize("name", IN_TORCH)
 @pytest.mark.parametrize("given", ["float32", "half"])
 def test_dtypes_are_pytorchs(name, given, half):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     theirs = getattr(torch, str(half))
     x = torch.ones(2, 2, dtype=theirs if given == "half" else torch.float32)
     with torch.autocast("cpu", dtype=theirs):

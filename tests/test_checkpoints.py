@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import random
 import struct
 import tracemalloc
 import zipfile
@@ -11,7 +10,7 @@ from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
-from thoroughness import cases
+import thoroughness
 
 import lucidgrad as lg
 from lucidgrad import files
@@ -436,7 +435,7 @@ def test_every_truncation_is_refused():
 def test_damaged_checkpoints_are_refused_or_give_values():
     """Bits flipped, bytes exchanged, cut out and doubled: with checksums never other values, without them never other
     errors."""
-    whole, bare, draw = sample(), sample(check=False), random.Random(3)
+    whole, bare, draw = sample(), sample(check=False), thoroughness.draw(3)
     expected, refused = repr(load(whole)), 0
     for i in range(len(whole)):
         changed = bytearray(whole)
@@ -447,7 +446,7 @@ def test_damaged_checkpoints_are_refused_or_give_values():
             refused += 1
     assert refused > len(whole) * 0.4
     end = bare.index(b"PK\3\4", 4)
-    for _ in range(cases(3000, 100_000)):
+    for _ in range(thoroughness.cases(3000, 100_000)):
         changed = bytearray(bare)
         for _ in range(draw.choice((1, 1, 2, 4))):
             at = draw.randrange(40, end) if draw.random() < 0.8 else draw.randrange(len(changed))

@@ -229,7 +229,7 @@ class Dictionary(dict):
 
 
 @pytest.mark.parametrize(
-    "bad", [object(), {1, 2}, Point(1, 2), Dictionary(), len, np.float64(1), range(3), 1j.__class__]
+    "bad", [object(), {1, 2}, Point(1, 2), Dictionary(), len, np.datetime64(1, "s"), range(3), 1j.__class__]
 )
 def test_unknown_objects_are_named_by_their_place(bad, path):
     path.write_bytes(b"old")

@@ -11,6 +11,7 @@ import zlib
 
 import numpy as np
 import pytest
+from golden import peer
 from samples import LEVELS, samples_of
 from thoroughness import NIGHTLY
 
@@ -605,7 +606,7 @@ BESIDE = {
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_at_least_as_accurate_as_pytorch(name, half):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     function = BESIDE[name]
     values = rounded(np.random.default_rng(1).normal(size=(400, 4)) * 3, half)
 

@@ -3,7 +3,6 @@
 import errno
 import io
 import os
-import random
 import socket
 import stat
 import struct
@@ -11,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from thoroughness import cases
+import thoroughness
 
 import lucidgrad as lg
 from lucidgrad import files
@@ -220,7 +219,7 @@ SHAPES = {
 
 def test_a_large_malformed_header_takes_little_memory(tmp_path):
     """A few times its length and what a bounded number of parts becomes: each might be an object of a hundred bytes."""
-    n = cases(20_000_000, LARGE)
+    n = thoroughness.cases(20_000_000, LARGE)
     code = f"""import resource, struct, sys
 import lucidgrad as lg, lucidgrad.files
 n = {n}
@@ -255,8 +254,8 @@ def test_damaged_files_are_refused_or_give_what_was_saved():
     """Bytes changed, cut out, doubled and swapped at random: nothing else comes of it, and little memory is taken."""
     whole = io.BytesIO()
     lg.save(TREE, whole, metadata={"k": "v"})
-    data, draw, refused = whole.getvalue(), random.Random(5), 0
-    count = cases(400, 30_000)
+    data, draw, refused = whole.getvalue(), thoroughness.draw(5), 0
+    count = thoroughness.cases(400, 30_000)
     for _ in range(count):
         changed = bytearray(data)
         for _ in range(draw.choice((1, 1, 2, 5))):

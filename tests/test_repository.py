@@ -60,6 +60,15 @@ def test_no_two_tests_are_one_module():
     assert {module: files for module, files in owners.items() if len(files) > 1} == {}
 
 
+def test_any_folders_of_tests_can_be_named_together():
+    """Several conftest.py clash with one another, or none does: all folders are named at once. Other files: above."""
+    folders = sorted({path.parent for path in modules("tests")} - {ROOT / "tests"})
+    others = [f"--ignore={path}" for path in modules("tests") if path.name != "conftest.py"]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *others, *folders]
+    collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert collected.returncode == 5, collected.stdout + collected.stderr  # no tests, and no errors
+
+
 def lines_of_code(path):
     """Count the lines that hold code: no blank lines, comments or docstrings."""
     source = path.read_text(encoding="utf-8")
@@ -165,8 +174,9 @@ def test_wheel_contents(tmp_path):
     plugin = "pytest_cudasim.py"  # alone at the top: pytest imports it at every start
     assert {file.split("/")[0] for file in contents} == {"lucidgrad", plugin, information}
     assert {"lucidgrad/py.typed", "lucidgrad/backends/cpu/__init__.py"} <= set(contents)
+    linked = ["lucidgrad/backends/cudasim/caches.py", "lucidgrad/backends/cudasim/progress.py"]  # it stands alone, too
     assert sorted(file for file in contents if file.endswith(".py")) == sorted(
-        [plugin, *(re.sub("^backends/", "lucidgrad/backends/", name(path)) for path in PACKAGED)]
+        [plugin, *linked, *(re.sub("^backends/", "lucidgrad/backends/", name(path)) for path in PACKAGED)]
     )
     assert {name(path) for path in (ROOT / "lucidgrad").rglob("*.pyi")} == {f for f in contents if f.endswith(".pyi")}
     emulator = ROOT / "backends/cudasim"  # its sources are built where they are installed

@@ -118,7 +118,10 @@ class Language:
         if target == "bool":
             return "true" if value else "false"
         if target in ("float", "double"):
-            return self._real(float(value), target)
+            try:
+                return self._real(float(value), target)
+            except OverflowError as error:
+                raise Untraceable("an integer that no float holds") from error
         return self.convert(target, f"{int(value)}{'ull' if int(value) >= 2**63 else 'll'}")
 
     def _real(self, value: float, target: str) -> str:

@@ -108,7 +108,7 @@ class StepKernels:
             if kind is float:
                 known.append(kind if value else repr(value))
             else:
-                known.append((kind, value) if kind is bool else identity(value))
+                known.append(value if value is None or kind is bool else identity(value))
         run = cache.find(tuple(known), settings.values(), columns, settings)
         if run is None:
             _run_as_it_is(program, columns, settings)

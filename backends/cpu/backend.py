@@ -2,8 +2,8 @@
 
 import array
 import functools
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from lucidgrad.core.primitive import Primitive, Recipe
 
 from . import kernels, sampling
 from .kernels.elementwise import native
+
+if TYPE_CHECKING:
+    from lucidgrad.levels.program import Program
 
 _NAMES = (
     """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128""".split()
@@ -60,6 +63,18 @@ class CPU(Backend):
         from .compiled import elementwise
 
         return elementwise.pull(recipe, goes)
+
+    def program(
+        self, program: "Program", into: Mapping[int, int] | None = None, how: str | None = None
+    ) -> Callable[..., list[Any]] | None:
+        """``how``: ``"c"`` or ``"flat"``, a function of NumPy calls; by default C where there is a compiler."""
+        made = [v for equation in program.equations for v in equation.results]
+        if any(not v.is_number and v.dtype.kind == "V" for v in (*program.inputs, *program.constants, *made)):
+            return None  # bfloat16, whose arrays are another class with kernels of its own
+
+        from . import programs  # with all that plans and compiles
+
+        return programs.compiled(program, into or {}, how)
 
     def settle(self, y: Any) -> Any:
         return np.asarray(y) if isinstance(y, np.generic) else y
@@ -116,8 +131,8 @@ class CPU(Backend):
                 raise error from None
             return bfloat16.from_dlpack(value, copy, error)
 
-    def format(self, array: Any) -> str:
-        return np.array2string(array, separator=", ", prefix="tensor(")
+    def format(self, array: Any, **options: Any) -> str:
+        return np.array2string(array, separator=", ", prefix="tensor(", **options)
 
     def device_of(self, array: Any) -> Device:
         return _HERE

@@ -14,6 +14,7 @@ import numpy as np
 
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import floats, halves, numbers
+from lucidgrad.core.errors import install
 from lucidgrad.core.primitive import Primitive, registry
 from lucidgrad.levels.layer import structural
 
@@ -22,7 +23,7 @@ from .backend import CPU
 try:
     import ml_dtypes
 except ImportError:
-    raise AttributeError("lucidgrad.bfloat16 needs ml_dtypes: pip install 'lucidgrad[amp]'") from None
+    raise AttributeError(f"lucidgrad.bfloat16 needs ml_dtypes: {install('amp')}") from None
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 _WIDE = np.dtype("float32")
@@ -165,8 +166,8 @@ class BrainCPU(CPU):
     def to_numpy(self, array: Any) -> Any:
         return np.asarray(array).view(np.ndarray)
 
-    def format(self, array: Any) -> str:
-        return super().format(widened(array))
+    def format(self, array: Any, **options: Any) -> str:
+        return super().format(widened(array), **options)
 
 
 class _Names:

@@ -9,6 +9,9 @@ def load() -> None:
     from .driver import need
 
     need()
+    from .compiling import tell_of_compilations
+
+    tell_of_compilations()
     from .backend import CUDA
     from .streams import place_of_array
 

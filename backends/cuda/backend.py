@@ -223,8 +223,8 @@ class CUDA(Backend):
     def accepts(self, value: Any) -> bool:
         return isinstance(value, cupy.ndarray)
 
-    def format(self, array: Any) -> str:
-        return np.array2string(self.to_numpy(array), separator=", ", prefix="tensor(")
+    def format(self, array: Any, **options: Any) -> str:
+        return np.array2string(self.to_numpy(array), separator=", ", prefix="tensor(", **options)
 
     # -- random numbers
     def generator(self, where: Any, seed: int | None = None) -> Any:

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
+from cupy.cuda import compiler
 
 from lucidgrad.backends.codegen import CUDA
+from lucidgrad.backends.progress import waiting
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
@@ -99,6 +101,21 @@ class Sources(dict[str, str]):
     def forget(self) -> None:
         """Compile afresh: for tests that change a source."""
         self._kernels.clear()
+
+
+def tell_of_compilations() -> None:
+    """Let CuPy say when its compiler, which is asked for what is not in its cache, keeps somebody waiting."""
+    program: Any = getattr(compiler, "_NVRTCProgram", None)  # what all of CuPy's ways to a kernel lead to
+    compile_now = getattr(program, "compile", None)
+    if compile_now is None or hasattr(compile_now, "__wrapped__"):
+        return
+
+    @functools.wraps(compile_now)
+    def told(*args: Any, **keywords: Any) -> Any:
+        with waiting("compiling CUDA kernels"):
+            return compile_now(*args, **keywords)
+
+    program.compile = told
 
 
 def launch(kernel: Any, size: int, *args: Any) -> None:

@@ -3,9 +3,9 @@
 import importlib.util
 from typing import Any
 
-from lucidgrad.core.errors import DeviceError
+from lucidgrad.core.errors import DeviceError, install
 
-_EXTRAS = "pip install 'lucidgrad[cuda12]' (or [cuda13], by the version of the CUDA driver)"
+_EXTRAS = f"{install('cuda12')} (or cuda13, by the version of the CUDA driver)"
 _EMULATOR = "python -m lucidgrad.cudasim <program> runs a program on an emulated device"
 
 

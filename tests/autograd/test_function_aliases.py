@@ -6,7 +6,8 @@ Random programs run here and in PyTorch: both give the same numbers, or one of t
 import random
 
 import pytest
-from thoroughness import cases
+from golden import peer
+from thoroughness import seeds
 
 import lucidgrad as lg
 
@@ -135,8 +136,8 @@ REASONS = {
 
 
 def test_numbers_are_pytorchs_or_there_is_none():
-    torch, found = pytest.importorskip("torch"), {}
-    for seed in range(cases(600, 20_000)):
+    torch, found = peer("torch"), {}
+    for seed in seeds(600, 20_000):
         program = draw_program(seed)
         verdict, ours, theirs = compare(torch, program, second=seed % 4 == 0)
         assert verdict != "different", f"{seed}: {ours} and PyTorch's {theirs}\n{program}"

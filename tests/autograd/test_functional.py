@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad.autograd import functional
@@ -131,7 +132,7 @@ def values(tree):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_structures_and_values_are_pytorchs(name):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours = CALLS[name](functional, X, Y)
     theirs = CALLS[name](torch.autograd.functional, *(torch.tensor(t.tolist(), dtype=torch.float64) for t in (X, Y)))
     assert values(ours) == values(theirs)

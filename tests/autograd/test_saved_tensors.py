@@ -4,15 +4,20 @@ import gc
 import weakref
 
 import pytest
+from golden import installed, peer
 
 import lucidgrad as lg
 
 VALUES = [1.0, 2.0]
 
 
-@pytest.fixture(params=["lucidgrad", "torch"])
+#: PyTorch is held to the same, where it is installed.
+LIBRARIES = ["lucidgrad", *["torch"] * installed()]
+
+
+@pytest.fixture(params=LIBRARIES)
 def lib(request):
-    return lg if request.param == "lucidgrad" else pytest.importorskip("torch")
+    return lg if request.param == "lucidgrad" else peer("torch")
 
 
 def leaf(lib, values=VALUES):

@@ -26,8 +26,9 @@ def main() -> None:
         only = chosen.only or [name for name in results.names() if results.is_certified(name)]
         found = results.run(chosen.device, only, chosen.dtypes or results.DTYPES, chosen.points, chosen.calls)
         results.save(chosen.device, found)
-    report.PAGE.write_text(report.page())
-    print(f"written: {report.PAGE.name}")
+    for path, text in report.files().items():
+        path.write_text(text)
+        print(f"written: {path.name}")
 
 
 main()

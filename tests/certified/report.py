@@ -1,5 +1,8 @@
-"""The page of certified derivatives: a summary, what is large and why, and the table."""
+"""The page of certified derivatives: a summary and what is large and why; the tables are files beside it."""
 
+import csv
+import io
+from collections.abc import Iterable
 from pathlib import Path
 
 from .measure import LIMIT, Row
@@ -7,13 +10,21 @@ from .reasons import CONDITION, CUDA_REASONS, MISSING, reason
 from .results import LARGE, Results, load
 
 PAGE = Path(__file__).parents[2] / "docs" / "certified.md"
+TABLE = PAGE.with_suffix(".csv")
+OUTLIERS = PAGE.with_name("certified_above.csv")
+DTYPES = ("float64", "float32", "complex128")
 COLUMNS = ("value", "vjp", "jvp")
 TITLES = {"value": "value", "vjp": "VJP", "jvp": "JVP"}
 
 HEAD = """# Certified derivatives
 
-Every primitive that has a derivative, measured against mpmath. This page is written by `python -m tests.certified`
-(and `--device cuda` for the second device); `tests/certified` checks it.
+How many digits of a value and of its derivatives are right? Every operation that has a derivative was measured against
+mpmath, which computes with any number of digits. This page and its tables ([certified.csv](certified.csv),
+[certified_above.csv](certified_above.csv)) are written by `python -m tests.certified` (and `--device cuda` for the
+second device); `tests/certified` checks them.
+
+Two words: a *VJP* is what reverse mode computes (a gradient, given that of the result), a *JVP* what forward mode does
+(the derivative in a direction).
 
 ## What is measured
 
@@ -39,13 +50,14 @@ Every primitive that has a derivative, measured against mpmath. This page is wri
 """
 
 
-def page() -> str:
-    """The whole page."""
+def files() -> dict[Path, str]:
+    """Everything that is written: the page and its tables."""
     results, large, other = load("cpu"), load(LARGE), load("cuda")
-    parts = [HEAD, _summary(results, large, other), _outliers(results), _table(results), _complex(results)]
-    parts += [_device(_LARGE_TITLE, large)] if large else []
-    parts += [_device(_CUDA_TITLE, other), _beyond(results, other)] if other else []
-    return "\n".join([*parts, _missing()])
+    parts = [HEAD, _summary(results, large, other), _reasons(results)]
+    parts += [_beyond(results, other)] if other else []
+    parts += [_TABLES, _missing()]
+    devices = {"cpu": results, "cpu, large arrays": large, "cuda (emulated)": other}
+    return {PAGE: "\n".join(parts), TABLE: _table(devices), OUTLIERS: _outliers(results)}
 
 
 def _errors(row: Row) -> float:
@@ -57,7 +69,7 @@ def _summary(results: Results, large: Results, other: Results) -> str:
     lines += ["| device | dtype | primitives | exact | ≤ 1 ulp | ≤ 2 ulp | ≤ 4 ulp | above | above, conditioned |"]
     lines += ["|---|---|--:|--:|--:|--:|--:|--:|--:|"]
     for device, found in (("cpu", results), ("cpu, large arrays", large), ("cuda (emulated)", other)):
-        for dtype in ("float64", "float32", "complex128"):
+        for dtype in DTYPES:
             rows = [rows[dtype] for rows in found.values() if dtype in rows]
             if not rows:
                 continue
@@ -95,21 +107,31 @@ def explained(name: str, column: str, eased: float) -> str | None:
     return CONDITION if eased <= LIMIT else reason(name, column)
 
 
-def _outliers(results: Results) -> str:
-    by_reason: dict[str, list[str]] = {}
-    for name, column, kind, error, where, eased in outliers(results):
-        why = explained(name, column, eased) or "open"
-        cells = [f"`{name}`", TITLES[column], kind, _number(error), _number(eased), f"`{where.replace('float64', '')}`"]
-        by_reason.setdefault(why, []).append("| " + " | ".join(cells) + " |")
-    lines = [
-        "## Above 4 ulp in float64",
-        "",
-        "Grouped by reason; the last group is explained by its conditioning alone.",
-    ]
+def _reasons(results: Results) -> str:
+    by_reason: dict[str, dict[str, float]] = {}
+    for name, column, _, error, _, eased in outliers(results):
+        largest = by_reason.setdefault(explained(name, column, eased) or "open", {})
+        largest[name] = max(error, largest.get(name, 0.0))
+    lines = ["## Above 4 ulp in float64", "", "Why, and the largest error of each in ulp:", ""]
     for why in sorted(by_reason, key=lambda why: (why == CONDITION, why)):
-        lines += ["", f"**{why[0].upper() + why[1:]}.**", ""]
-        lines += ["| primitive | of | points | ulp | conditioned | at |", "|---|---|---|--:|--:|---|", *by_reason[why]]
+        named = ", ".join(f"`{name}` {_number(error)}" for name, error in by_reason[why].items())
+        lines.append(f"- **{why[0].upper() + why[1:]}.** {named}")
     return "\n".join(lines) + "\n"
+
+
+def _outliers(results: Results) -> str:
+    head = ["primitive", "of", "points", "ulp", "conditioned", "at"]
+    rows = [
+        [name, TITLES[column], kind, _number(error), _number(eased), where.replace("float64", "")]
+        for name, column, kind, error, where, eased in outliers(results)
+    ]
+    return _csv([head, *rows])
+
+
+def _csv(rows: Iterable[Iterable[object]]) -> str:
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows(rows)
+    return written.getvalue()
 
 
 def _number(value: float | None) -> str:
@@ -118,46 +140,42 @@ def _number(value: float | None) -> str:
     return "0" if value == 0 else f"{value:.2f}" if value < 100 else f"{value:.1e}"
 
 
-def _cells(rows: dict[str, Row], dtype: str) -> list[str]:
-    row = rows.get(dtype, Row())
-    return [_number(row.largest(column)) for column in COLUMNS]
+_TABLES = """## All measurements
 
+The largest error in ulp, over ordinary and special points; complex numbers in ulp of the modulus. Small arrays take
+NumPy's kernels and ours. *Large arrays* are 262144 elements of 12 ordinary points and the special ones: there a loop
+in C takes over, and its functions are those of the vector library. On the emulated CUDA device the kernels are ours
+and the arithmetic is the host compiler's; 12 ordinary points or two calls.
 
-def _table(results: Results) -> str:
-    lines = ["## All primitives on the CPU", "", "The largest error in ulp, over ordinary and special points.", ""]
-    lines += ["| primitive | points | f64 value | f64 VJP | f64 JVP | f32 value | f32 VJP | f32 JVP | adjoint | step |"]
-    lines += ["|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
-    for name, rows in results.items():
-        if "float64" not in rows:
-            continue
-        row = rows["float64"]
-        more = [_number(row.largest(column)) for column in ("adjoint", "step")]
-        cells = [f"`{name}`", str(row.points), *_cells(rows, "float64"), *_cells(rows, "float32"), *more]
-        lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "The arrays are small, so this is the path of small arrays, NumPy's kernels and ours."]
-    return "\n".join(lines) + "\n"
+:::{csv-table}
+:file: certified.csv
+:header-rows: 1
+:class: searchable
+:::
 
+## All errors above 4 ulp
 
-def _complex(results: Results) -> str:
-    lines = ["## Complex numbers on the CPU", "", "In ulp of the modulus.", ""]
-    lines += ["| primitive | points | value | VJP | JVP | adjoint |", "|---|--:|--:|--:|--:|--:|"]
-    for name, rows in results.items():
-        if "complex128" in rows:
-            row = rows["complex128"]
-            cells = [f"`{name}`", str(row.points), *_cells(rows, "complex128"), _number(row.largest("adjoint"))]
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+Where they were found, in float64 on the CPU.
 
-
-_LARGE_TITLE = """## Large arrays on the CPU
-
-Elementwise functions of 262144 elements, which repeat 12 ordinary points and the special ones: where a loop in C takes
-over, its functions are those of the vector library. Measured in float64.
+:::{csv-table}
+:file: certified_above.csv
+:header-rows: 1
+:class: searchable
+:::
 """
-_CUDA_TITLE = """## CUDA, on the emulated device
 
-12 ordinary points or two calls. The kernels are ours; the arithmetic is the host compiler's.
-"""
+
+def _table(devices: dict[str, Results]) -> str:
+    head = ["primitive", "device", "dtype", "points", "value", "VJP", "JVP", "adjoint", "complex step"]
+    rows = [
+        [name, device, dtype, rows[dtype].points]
+        + [_number(rows[dtype].largest(column)) for column in (*COLUMNS, "adjoint", "step")]
+        for device, found in devices.items()
+        for name, rows in found.items()
+        for dtype in DTYPES
+        if dtype in rows
+    ]
+    return _csv([head, *rows])
 
 
 def beyond(results: Results, other: Results) -> list[tuple[str, str, float, float, str]]:
@@ -173,24 +191,13 @@ def beyond(results: Results, other: Results) -> list[tuple[str, str, float, floa
 
 
 def _beyond(results: Results, other: Results) -> str:
-    lines = ["In float64 above 4 ulp, and above twice what the CPU has (and 2 ulp more):", ""]
+    lines = ["## CUDA beside the CPU", ""]
+    lines += ["In float64 above 4 ulp, and above twice what the CPU has (and 2 ulp more):", ""]
     lines += ["| primitive | of | ulp | CPU | at | reason |", "|---|---|--:|--:|---|---|"]
     for name, column, error, known, where in beyond(results, other):
         why = CUDA_REASONS.get(name, "open")
         cells = [f"`{name}`", TITLES[column], _number(error), _number(known), f"`{where.replace('float64', '')}`", why]
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _device(title: str, other: Results) -> str:
-    lines = [title]
-    lines += ["| primitive | points | f64 value | f64 VJP | f64 JVP | f32 value | f32 VJP | f32 JVP |"]
-    lines += ["|---|--:|--:|--:|--:|--:|--:|--:|"]
-    for name, rows in other.items():
-        points = str(next(iter(rows.values())).points)
-        lines.append(
-            "| " + " | ".join([f"`{name}`", points, *_cells(rows, "float64"), *_cells(rows, "float32")]) + " |"
-        )
     return "\n".join(lines) + "\n"
 
 

@@ -73,8 +73,9 @@ def test_cuda_is_within_what_was_recorded(name):
         assert row.largest(column) <= 2 * known.largest(column) + 2
 
 
-def test_the_page_is_written_from_the_results():
-    assert report.PAGE.read_text(encoding="utf-8") == report.page()
+def test_the_page_and_its_tables_are_written_from_the_results():
+    for path, text in report.files().items():
+        assert path.read_text(encoding="utf-8") == text, path.name
 
 
 #: Where a derivative was once made of what cancels or overflows: the arguments, and which derivative mpmath gives.

@@ -4,13 +4,12 @@ Nothing is compiled here: kernels are compared as text, with the numbers that th
 """
 
 import math
-import random
 
 import catalogue
 import numpy as np
 import pytest
 from samples import COMPLEX, KEYWORDS
-from thoroughness import cases
+from thoroughness import cases, draw
 
 from lucidgrad.backends.codegen import cache
 from lucidgrad.backends.cpu.compiled import building, elementwise
@@ -121,13 +120,13 @@ def random_call(name, arrays, rng):
 def test_the_kernel_of_a_call_is_that_of_a_fresh_cache(name, caches, monkeypatch):
     if building.why_not() and caches is Host:
         pytest.skip("no compiled kernels")
-    primitive, rng, recorder = registry[name], random.Random(name), Recorder()
+    primitive, rng, recorder = registry[name], draw(name), Recorder()
     caches = caches(monkeypatch, recorder)
     monkeypatch.setattr(cache, "MOST_KERNELS", math.inf)  # beyond it programs run as they are
     arrays = {(n, d): caches.array(n, d) for n in SIZES for d in DTYPES}
     several = len(primitive.arrays) == 2 or any(type(value) is float for value in primitive.keywords.values())
     old_forward, old_pulls, wrong = caches.forward(primitive), {}, []
-    count = cases(4, 20) if not several else cases(6, 60) if name in SLOW else cases(30, 400)
+    count = cases(4, 12) if not several else cases(6, 24) if name in SLOW else cases(30, 200)
     for _ in range(count):
         xs, keywords, g = random_call(name, arrays, rng)
         found = [recorder.of(kernel, *xs, **keywords) for kernel in (old_forward, caches.forward(primitive))]

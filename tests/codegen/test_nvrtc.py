@@ -1,6 +1,6 @@
 """Every kernel compiles with NVIDIA's own compiler, for all architectures it knows: where its wheel is installed.
 
-``pip install lucidgrad[nvrtc]``. Generated kernels of a dtype go into one source, in the frame that CuPy gives them;
+``pip install '.[nvrtc]'``. Generated kernels of a dtype go into one source, in the frame that CuPy gives them;
 kernels written by hand are compiled as they are. The largest generated kernels are compiled for the oldest and the
 newest architecture only, unless ``LUCIDGRAD_ARCHITECTURES=all``: each takes the compiler seconds.
 """
@@ -19,10 +19,8 @@ from optim.test_formulas import FAMILIES, stepped
 
 from lucidgrad.backends.cuda import generated, kernels
 
-pytestmark = pytest.mark.skipif(
-    nvrtc.library() is None or not nvrtc.headers(),
-    reason="needs the wheels nvidia-cuda-nvrtc-cu12 and nvidia-cuda-runtime-cu12",
-)
+if nvrtc.library() is None or not nvrtc.headers():
+    pytest.skip("needs the wheels nvidia-cuda-nvrtc-cu12 and nvidia-cuda-runtime-cu12", allow_module_level=True)
 
 #: Statements from which a kernel counts as large.
 LARGE = 120
@@ -30,7 +28,7 @@ LARGE = 120
 
 @functools.cache
 def _architectures():
-    return nvrtc.architectures() if nvrtc.library() is not None else [nvrtc.OLDEST]
+    return nvrtc.architectures()
 
 
 def _ends():

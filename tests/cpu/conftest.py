@@ -8,7 +8,7 @@ sys.path.append(str(Path(__file__).parent.parent / "codegen"))  # the catalogue 
 from lucidgrad.backends.cpu.compiled import building
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)  # before those of a module, which compile
 def _compiler():
     reason = building.why_not()
     if reason:

@@ -46,8 +46,8 @@ def values(done):
 )
 def test_without_a_compiler_results_are_the_same(environment, reason):
     plain, compiled = run(PROGRAM, **environment), run(PROGRAM)
-    assert f"compiled kernels on the CPU: {reason}" in plain.stdout
-    assert "compiled kernels on the CPU: yes (" in compiled.stdout
+    assert f"compiled for the CPU: {reason}" in plain.stdout
+    assert "compiled for the CPU: yes (" in compiled.stdout
     assert not plain.stderr
     assert values(plain) == pytest.approx(values(compiled), rel=2e-5, abs=1e-6)
 

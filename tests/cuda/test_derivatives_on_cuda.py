@@ -20,6 +20,22 @@ def loss(x, w):
     return (y**2).sum() + lg.logsumexp(y, axis=-1).sum() + lg.special.erf(x).prod()
 
 
+def branching(x):
+    return func.cond(x[0] > 1, lambda x: lg.sin(x).sum(), lambda x: (x**3).sum(), x)
+
+
+def growing(x):
+    return func.while_loop(lambda x: x.sum() < 9, lambda x: x * x + 1, x).sum()
+
+
+def summing(x):
+    return func.scan(lambda c, row: (c * 0.5 + row, (c * row).sum()), 0 * x[0], x)[1]
+
+
+def counting(x):
+    return func.fori_loop(1, 4, lambda i, y: lg.sin(y) * i, x)
+
+
 TRANSFORMS = {
     "grad": lambda x, w, v: func.grad(loss, (0, 1))(x, w),
     "value_and_grad": lambda x, w, v: func.value_and_grad(loss)(x, w),
@@ -36,6 +52,11 @@ TRANSFORMS = {
     "grad of jvp": lambda x, w, v: func.grad(lambda x: func.jvp(lambda x: net(x, w), (x,), (v,))[1].sum())(x),
     "vmap of hessian": lambda x, w, v: func.vmap(func.hessian(loss), (0, None))(x, w),
     "third derivative": lambda x, w, v: func.jacfwd(func.hessian(lambda x: loss(x, w)))(x[0]),
+    "vmap of cond": lambda x, w, v: func.vmap(func.grad(branching))(x),
+    "vmap of while_loop": lambda x, w, v: func.vmap(func.grad(growing))(x),
+    "grad of scan": lambda x, w, v: func.grad(lambda x: summing(x).sum())(x),
+    "jvp of fori_loop": lambda x, w, v: func.jvp(counting, (x,), (v,)),
+    "map in batches": lambda x, w, v: func.map(lambda row: row @ w, x, batch_size=1),
     "functional.hvp": lambda x, w, v: lg.autograd.functional.hvp(lambda x: loss(x, w), x, v),
 }
 

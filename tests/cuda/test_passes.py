@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from thoroughness import cases
+from thoroughness import seeds
 
 import lucidgrad as lg
 from lucidgrad.backends import cudasim
@@ -93,7 +93,7 @@ def passes(rng, how, threads):
 @pytest.mark.parametrize("threads", [False, True], ids=["one thread", "threads"])
 @pytest.mark.parametrize("how", ["plain", "create_graph", "foreign graph", "retained"])
 def test_passes_from_several_streams_add_up(how, threads):
-    for seed in range(cases(8, 80)):
+    for seed in seeds(8, 80):
         assert not passes(np.random.default_rng(seed), how, threads), f"seed {seed}"
 
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from golden import ask, peer
 
 import lucidgrad as lg
 from lucidgrad.utils import data
@@ -70,7 +71,7 @@ def test_samplers_and_collation():
 def test_arguments_are_checked_as_pytorch_does(options):
     with pytest.raises(ValueError, match="DataLoader|BatchSampler"):
         data.DataLoader(range(3), **options)
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     if options not in ({"timeout": 1}, {"num_workers": 1, "prefetch_factor": 0}):  # PyTorch finds these out later
         with pytest.raises(ValueError):  # noqa: PT011
             torch.utils.data.DataLoader(range(3), **options)
@@ -85,14 +86,14 @@ def test_a_stream_has_its_own_order(options):
 def test_the_defaults_are_pytorchs():
     import inspect
 
-    torch = pytest.importorskip("torch")
-    ours = inspect.signature(data.DataLoader).parameters
-    theirs = inspect.signature(torch.utils.data.DataLoader).parameters
+    torch = peer("torch")
+    defaults = lambda kind: {p.name: p.default for p in inspect.signature(kind).parameters.values()}
+    ours, theirs = defaults(data.DataLoader), ask(torch.utils.data.DataLoader, defaults)
     shared = [name for name in theirs if name in ours]
     assert [name for name in ours if name in theirs] == shared
     assert set(theirs) <= set(ours)
     for name in shared:
-        assert ours[name].default == theirs[name].default, name
+        assert ours[name] == theirs[name], name
 
 
 # -- shuffling -----------------------------------------------------------------------------------

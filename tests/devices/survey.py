@@ -106,8 +106,8 @@ REFUSED = {
     "torch": ("dft", "half_dft", "real_dft", "unique_places"),
     "dask": (
         "cofactor", "convolution", "convolution_input", "convolution_weight", "cross_entropy_pull",
-        "cross_entropy_rows", "det", "eig", "eigh", "eigvalsh", "extreme_put", "fold_windows", "half_dft",
-        "put_along_axis_add", "raising", "slogdet", "svd", "svdvals", "take", "take_along_axis", "take_put",
-        "unfold_windows",
+        "cross_entropy_rows", "det", "eig", "eigh", "eigvalsh", "extreme_put", "fold_windows", "half_dft", "ldl_layout",
+        "packed_ldl", "packed_lu", "pick", "pick_put", "put_along_axis_add", "raising", "row_order", "slogdet", "stays",
+        "svd", "svdvals", "take", "take_along_axis", "take_put", "unfold_windows", "zero_pivot",
     ),
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """The devices of other libraries: values, derivatives, writes and training as on the CPU, or refused by name."""
 
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_the_page_says_what_the_table_says():
 # -- the laws ------------------------------------------------------------------------------------
 def chosen(device):
     """Primitives to try: all of them in the nightly run, otherwise some that libraries are known to differ in."""
-    some = ["add", "index", "cholesky", "floor_divide", "searchsorted", "take"]
+    some = ["add", "index", "cholesky", "floor_divide", "searchsorted", "take", "join_parts"]
     return survey.names(device) if NIGHTLY else some
 
 
@@ -36,6 +37,13 @@ def chosen(device):
 def test_a_primitive_is_the_cpus_or_refused_by_name(device, name):
     found = survey.survey(device, name, few=not NIGHTLY)
     assert (found == "works") == (name not in survey.REFUSED.get(device, ())), found
+
+
+@on_every_device
+def test_an_infinite_part_leaves_the_other_as_it_is(device):
+    real, imag = [1.0, math.inf, 2.0], [-math.inf, 1.0, 2.0]
+    found = lg.complex(lg.asarray(real, device=device), lg.asarray(imag, device=device))
+    assert found.to("cpu").tolist() == list(map(complex, real, imag))
 
 
 # -- writing -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from families import COV, FAMILIES, IDS, D, made
+from golden import peer
 from test_families import f64
 
 import lucidgrad as lg
@@ -60,7 +61,7 @@ def test_transforms(name):
     again = cached(x)
     if name != "Identity":
         assert cached.inv(again) is x or name in ("Compose", "Compose of events", "Independent", "Cat", "Stack")
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     of = lambda v: torch.tensor(v, dtype=torch.float64)
     other = make(torch.distributions, of)
     np.testing.assert_allclose(y.numpy(), other(of(values)).numpy(), rtol=1e-12)

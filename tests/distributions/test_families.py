@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from families import FAMILIES, IDS, D, made, tensors
+from golden import ask, peer
 
 import lucidgrad as lg
 
@@ -235,7 +236,7 @@ PROPERTIES = "mean mode variance stddev".split()
 
 @pytest.mark.parametrize("family", ALL)
 def test_torch_agrees(family):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     make = lambda v: torch.tensor(v, dtype=torch.float64)
     d, t = made(family), getattr(torch.distributions, family.name)(**tensors(family.given, make))
     assert (d.batch_shape, d.event_shape) == (tuple(t.batch_shape), tuple(t.event_shape))
@@ -270,21 +271,30 @@ def test_torch_agrees(family):
 
 
 def test_names_and_arguments_are_torchs():
-    torch = pytest.importorskip("torch")
-    theirs = torch.distributions
-    missing = [name for name in theirs.__all__ if not hasattr(D, name)]
+    torch = peer("torch")
+    theirs = ask(torch.distributions, _arguments_of_classes)
+    missing = [name for name in torch.distributions.__all__ if not hasattr(D, name)]
     assert missing == []
-    assert [n for n in theirs.constraints.__all__ if n not in D.constraints.__all__] == []
-    for name in theirs.__all__:
-        kind, other = getattr(D, name), getattr(theirs, name)
-        if inspect.isclass(other):
-            own, its = (
-                [(p.name, p.default) for p in inspect.signature(k.__init__).parameters.values()] for k in (kind, other)
-            )
-            assert [(n, tuple(v) if isinstance(v, tuple) else v) for n, v in its] == own, name
-            public = [n for n in vars(other) if not n.startswith("_")]
-            known = {*dir(kind), *(n for base in kind.__mro__ for n in vars(base).get("__annotations__", ()))}
-            assert [n for n in public if n not in known] == [], name
+    assert [n for n in torch.distributions.constraints.__all__ if n not in D.constraints.__all__] == []
+    for name, (own, _) in _arguments_of_classes(D, theirs).items():
+        its, public = theirs[name]
+        assert its == own, name
+        kind = getattr(D, name)
+        known = {*dir(kind), *(n for base in kind.__mro__ for n in vars(base).get("__annotations__", ()))}
+        assert [n for n in public if n not in known] == [], name
+
+
+def _arguments_of_classes(home, names=None):
+    """Parameters with defaults, and public names, of every class."""
+    found = {name: getattr(home, name) for name in names or home.__all__}
+    return {
+        name: (
+            [(p.name, p.default) for p in inspect.signature(kind.__init__).parameters.values()],
+            [n for n in vars(kind) if not n.startswith("_")],
+        )
+        for name, kind in found.items()
+        if inspect.isclass(kind)
+    }
 
 
 #: What has no closed form that is used here; everything else must be there, or the tests above would pass it over.

@@ -2,11 +2,11 @@
 
 import dis
 import functools
-import random
 import sys
 from pathlib import Path
 
 import numpy as np
+from thoroughness import draw
 
 import lucidgrad as lg
 from lucidgrad.autograd.accumulation import _turn
@@ -100,4 +100,4 @@ def moments(kind, call, most):
     with kind() as found:
         call()
     numbers = range(1, found.count + 1)
-    return numbers if len(numbers) <= most else sorted(random.Random(0).sample(numbers, most))
+    return numbers if len(numbers) <= most else sorted(draw(0).sample(numbers, most))

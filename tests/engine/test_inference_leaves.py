@@ -1,13 +1,17 @@
 """``requires_grad=True`` in inference mode: it is kept, and whoever trains such a tensor is told. As in PyTorch."""
 
 import pytest
+from golden import installed, peer
 
 import lucidgrad as lg
 
+#: PyTorch is held to the same, where it is installed.
+LIBRARIES = ["lucidgrad", *["torch"] * installed()]
 
-@pytest.fixture(params=["lucidgrad", "torch"])
+
+@pytest.fixture(params=LIBRARIES)
 def lib(request):
-    return lg if request.param == "lucidgrad" else pytest.importorskip("torch")
+    return lg if request.param == "lucidgrad" else peer("torch")
 
 
 MADE = {

@@ -1,6 +1,7 @@
 """Looking changes no bit, and neither does the way to a kernel: which one runs depends on the operands alone."""
 
 import contextlib
+import contextvars
 import functools
 import zlib
 
@@ -12,6 +13,8 @@ from thoroughness import NIGHTLY
 
 import lucidgrad as lg
 from lucidgrad import profiler
+from lucidgrad.autograd import graph
+from lucidgrad.core import modes
 from lucidgrad.core.primitive import ELEMENTWISE, registry
 from lucidgrad.utils.checkpoint import checkpoint
 
@@ -191,6 +194,41 @@ def test_nothing_changes_the_gradients_of_any_primitive(name):
             ways = {**OBSERVERS, **KEEPERS}
             found += [(how, str(sample)) for how, more in ways.items() if of_sample(primitive, sample, **more) != plain]
     assert not found
+
+
+def seen_by_hooks(primitive, sample):
+    """What notes, pack hooks and whoever hears of results see of a recorded gradient; and the rules that ran."""
+    args, seen, recipes = law.tensors(primitive, sample), [], set()
+    xs = [args[i] for i in law.wanted(primitive, sample)]
+    hooks = graph.saved_tensors_hooks(lambda t: seen.append(("packed", tuple(t.shape))) or t, lambda t: t)
+
+    def note(node):
+        recipes.add(node.recipe)
+        seen.append(("new", node.recipe.primitive.name))
+
+    def differentiate():
+        modes.told.set(lambda op, *_: seen.append(("made", str(op))))
+        with hooks, modes.new_nodes(None, note):
+            ys = law.live(law.call(primitive, args, sample.keywords))
+            seeds = list(map(lg.tensor, law.seeds_for(ys)))
+            if ys:
+                lg.autograd.grad(ys, xs, seeds, create_graph=True, allow_unused=True)
+
+    contextvars.copy_context().run(differentiate)
+    return seen, recipes
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_hooks_see_the_same_whether_or_not_a_rule_was_tried_before(name):
+    primitive = registry[name]
+    for sample in law.samples_for(name)[:2]:
+        if law.wanted(primitive, sample):
+            _, recipes = seen_by_hooks(primitive, sample)
+            again, _ = seen_by_hooks(primitive, sample)
+            for recipe in recipes:
+                recipe.flat = None if recipe.keeps_arrays else False  # as if it had never been asked for
+            assert seen_by_hooks(primitive, sample)[0] == again
 
 
 # -- the way to a kernel -------------------------------------------------------------------------

@@ -7,16 +7,19 @@ import sys
 
 import numpy as np
 import pytest
+from golden import installed, peer
 
 import lucidgrad as lg
 from lucidgrad import refusals
-from lucidgrad.core import device
 from lucidgrad.utils import checkpoint as lg_checkpoint
 
+#: PyTorch is held to the same, where it is installed.
+LIBRARIES = ["lucidgrad", *["torch"] * installed()]
 
-@pytest.fixture(params=["lucidgrad", "torch"])
+
+@pytest.fixture(params=LIBRARIES)
 def lib(request):
-    return lg if request.param == "lucidgrad" else pytest.importorskip("torch")
+    return lg if request.param == "lucidgrad" else peer("torch")
 
 
 # --- depth ------------------------------------------------------------------------------------------------
@@ -180,12 +183,15 @@ def test_foreign_seeds_are_refused(what, bare):
     assert x.grad is None
 
 
-def test_tensors_of_another_library_are_named(monkeypatch):
-    torch, x = pytest.importorskip("torch"), lg.ones(2, requires_grad=True)
-    for kind in [kind for kind in device.by_array if issubclass(kind, torch.Tensor)]:
-        monkeypatch.delitem(device.by_array, kind)  # others may have used the library as a device
-    for seed in (torch.ones(2), [torch.ones(2)]):
-        with pytest.raises(TypeError, match=r"given torch.Tensor of dtype torch.float32"):
+@pytest.mark.parametrize("met", [False, True], ids=["", "used as a device before"])
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_arrays_of_another_library_are_named(library, met):
+    module, x = pytest.importorskip(library), lg.ones(2, requires_grad=True)
+    if met:
+        y = lg.asarray(module.ones(2)).requires_grad_()
+        assert lg.autograd.grad(y * 3, y, module.ones(2))[0].tolist() == [3, 3]  # there they are at home
+    for seed in (module.ones(2), [module.ones(2)]):
+        with pytest.raises(TypeError, match=rf"given {library}\S* of dtype .*expected a Tensor, an array of numbers"):
             lg.autograd.grad(x * 3, x, seed)
 
 

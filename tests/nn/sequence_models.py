@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from golden import thin
 
 import lucidgrad as lg
 
@@ -19,10 +20,10 @@ def twins(torch: Any, name: str, *args: Any, spread: float = 0.5, **keywords: An
     state = ours.state_dict()
     assert {k: tuple(v.shape) for k, v in state.items()} == {k: tuple(v.shape) for k, v in theirs.state_dict().items()}
     assert list(state) == list(theirs.state_dict())
-    theirs.load_state_dict({k: torch.from_numpy(v.detach().numpy().copy()) for k, v in state.items()})
-    for parameter in theirs.parameters():  # biases start as zeros, which tell nothing
-        torch.nn.init.normal_(parameter, std=spread)
-    ours.load_state_dict({k: lg.asarray(v.numpy().copy()) for k, v in theirs.state_dict().items()})
+    # biases start as zeros, which tell nothing
+    drawn = {k: spread * draw(*v.shape, seed=number) for number, (k, v) in enumerate(state.items(), 1)}
+    theirs.load_state_dict({k: torch.from_numpy(v.copy()) for k, v in drawn.items()})
+    ours.load_state_dict({k: lg.asarray(v.copy()) for k, v in drawn.items()})
     return ours, theirs
 
 
@@ -55,7 +56,7 @@ def compare(
         sum((y * make(draw(*y.shape, seed=3))).sum() for y in outputs).backward()
         inputs = [x for x in flat([given, list(named.values())]) if hasattr(x, "requires_grad") and x.requires_grad]
         gradients = [x.grad for x in inputs] + [p.grad for p in module.parameters()]
-        found.append(([y.detach().numpy() for y in outputs], [None if g is None else g.numpy() for g in gradients]))
+        found.append([[None if t is None else thin(t.detach()).numpy() for t in part] for part in (outputs, gradients)])
     for mine, other in zip(*found, strict=True):
         assert len(mine) == len(other)
         for a, b in zip(mine, other, strict=True):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from compared import agree, draw
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -147,7 +148,7 @@ def test_a_new_start_for_prelu():
 # -- beside PyTorch
 @pytest.mark.parametrize(("name", "keywords"), FUNCTIONS)
 def test_pytorch_agrees(name, keywords):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = getattr(F, name), getattr(torch.nn.functional, name)
     rtol = 1e-7 if name == "hardsigmoid" else 1e-9  # PyTorch rounds its sixth to single precision
     for scale in (1.0, 5.0):
@@ -156,13 +157,13 @@ def test_pytorch_agrees(name, keywords):
 
 @pytest.mark.parametrize(("shape", "weights"), [((4,), 1), ((2, 3), 1), ((2, 3), 3), ((2, 3, 4, 5), 3), ((), 1)])
 def test_pytorch_agrees_on_prelu(shape, weights):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     agree(torch, F.prelu, torch.nn.functional.prelu, draw(*shape), draw(weights))
 
 
 @pytest.mark.parametrize("make", LAYERS)
 def test_pytorch_shows_and_computes_the_same(make):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     m, t = make(nn), make(torch.nn)
     assert repr(m) == repr(t)
     assert list(m.state_dict()) == list(t.state_dict())

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from golden import peer
 from nn.sequence_models import compare, draw, twins
 
 import lucidgrad as lg
@@ -15,7 +16,7 @@ BLIND = np.array([[True, False, True, True], [False] * 4, [False, True, True, Fa
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch")
+    return peer("torch")
 
 
 def formula(q, k, v, mask=None, causal=False, scale=None):

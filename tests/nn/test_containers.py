@@ -3,6 +3,7 @@
 import operator
 
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -156,14 +157,14 @@ def test_parameter_dict():
     ],
 )
 def test_pytorch_shows_the_same(make):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     m, t = make(nn, lg), make(torch.nn, torch)
     assert repr(m) == repr(t)
     assert list(m.state_dict()) == list(t.state_dict())
 
 
 def test_pytorch_shows_parameters_alike():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
 
     def shown(nn, xp):
         made = [nn.ParameterList([xp.ones(2, 3), "text"]), nn.ParameterDict({"a": xp.ones(2, 3)})]

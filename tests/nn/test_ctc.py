@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import pytest
+from golden import peer
 from nn.compared import mapped, twice
 
 import lucidgrad as lg
@@ -67,7 +68,7 @@ def compare(torch, x, targets, times, lengths, **keywords):
 @pytest.mark.parametrize("blank", [0, 3])
 @pytest.mark.parametrize("concatenated", [False, True])
 def test_against_pytorch(reduction, blank, concatenated):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     targets, times, lengths = labels(4, 5, 6, blank), (12, 10, 7, 12), (5, 3, 1, 4)
     if concatenated:
         targets = np.concatenate([row[:n] for row, n in zip(targets, lengths, strict=True)])
@@ -75,7 +76,7 @@ def test_against_pytorch(reduction, blank, concatenated):
 
 
 def test_lengths_as_tensors_and_lists():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     x, targets = logits(8, 3, 4), labels(3, 3, 4)
     for times, lengths in (
         ([8, 8, 6], [3, 0, 2]),
@@ -89,7 +90,7 @@ def test_lengths_as_tensors_and_lists():
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_one_sequence(reduction):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     compare(torch, logits(8, 1, 4)[:, 0], labels(1, 3, 4)[0], (8,), (3,), reduction=reduction)
     ours = F.ctc_loss(
         lg.log_softmax(lg.tensor(logits(8, 1, 4)[:, 0]), axis=-1),
@@ -101,12 +102,12 @@ def test_one_sequence(reduction):
 
 
 def test_long_sequences_stay_exact():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     compare(torch, logits(400, 2, 20) * 6, labels(2, 60, 20), (400, 380), (60, 41))
 
 
 def test_targets_that_do_not_fit():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     x, targets = logits(3, 2, 4), np.array([[1, 2, 3, 1], [1, 2, 0, 0]])
     given = lg.tensor(x, requires_grad=True)
     logs = lg.log_softmax(given, axis=-1)
@@ -175,7 +176,7 @@ def test_errors(call, kind, text):
 
 
 def test_layer():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours = nn.CTCLoss(blank=2, reduction="sum", zero_infinity=True)
     assert repr(ours) == repr(torch.nn.CTCLoss(blank=2))
     logs = lg.log_softmax(lg.tensor(logits(4, 2, 3)), axis=-1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -142,14 +143,14 @@ def test_on_cuda():
 
 
 def test_pytorch_shows_the_same():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     for layer in LAYERS:
         assert repr(layer(0.3)) == repr(getattr(torch.nn, layer.__name__)(0.3))
         assert repr(layer(inplace=True)) == repr(getattr(torch.nn, layer.__name__)(inplace=True))
 
 
 def test_pytorch_makes_the_same_values_of_what_stays_and_goes():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     x = np.linspace(0.5, 1.5, 60).reshape(3, 20)
     for name in ("dropout", "alpha_dropout"):
         y = getattr(F, name)(lg.tensor(x), 0.3, training=True).numpy()

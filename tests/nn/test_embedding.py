@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from compared import draw
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -170,7 +171,7 @@ def _both(torch, ours, theirs, input, weight, seed=1, **keywords):
     ],
 )  # fmt: skip
 def test_pytorch_agrees_on_embeddings(keywords):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     _both(torch, F.embedding, torch.nn.functional.embedding, INDICES, draw(5, 3), **keywords)
 
 
@@ -186,7 +187,7 @@ def test_pytorch_agrees_on_embeddings(keywords):
     ],
 )
 def test_pytorch_agrees_on_bags(mode, input, keywords):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     theirs = torch.nn.functional.embedding_bag
     _both(torch, F.embedding_bag, theirs, input, draw(5, 3), mode=mode, **keywords)
     if mode == "sum":
@@ -206,7 +207,7 @@ def test_pytorch_agrees_on_bags(mode, input, keywords):
     ],
 )
 def test_pytorch_has_the_same_states_and_representations(make):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     m, t = make(nn), make(torch.nn)
     assert repr(m) == repr(t)
     m.load_state_dict(t.state_dict())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from golden import ask, peer
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -142,13 +143,12 @@ def test_models_that_can_not_be_stacked():
 
 
 def test_pytorch_has_the_same_arguments():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     import inspect
 
     for ours, theirs in (
         (functional_call, torch.func.functional_call),
         (stack_module_state, torch.func.stack_module_state),
     ):
-        assert [(p.name, p.default) for p in inspect.signature(ours).parameters.values()] == [
-            (p.name, p.default) for p in inspect.signature(theirs).parameters.values()
-        ]
+        arguments = lambda f: [(p.name, p.default) for p in inspect.signature(f).parameters.values()]
+        assert arguments(ours) == ask(theirs, arguments)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from compared import agree, draw, mapped, twice
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -119,7 +120,7 @@ def test_on_cuda():
 # -- beside PyTorch
 @pytest.mark.parametrize("shape", SHAPES[:3])
 def test_pytorch_agrees(shape):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     theirs = torch.nn.functional
     agree(torch, F.linear, theirs.linear, draw(*shape), draw(5, 3), draw(5))
     agree(torch, F.linear, theirs.linear, draw(*shape), draw(5, 3))
@@ -142,9 +143,33 @@ def test_pytorch_agrees(shape):
     ],
 )
 def test_pytorch_has_the_same_states_and_representations(make):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     m, t = make(nn), make(torch.nn)
     assert repr(m) == repr(t)
     shapes = [(k, tuple(v.shape)) for k, v in t.state_dict().items()]
     assert [(k, v.shape) for k, v in m.state_dict().items()] == shapes
     m.load_state_dict(t.state_dict())
+
+
+INTEGERS = {
+    "Linear": lambda x: lg.nn.Linear(3, 2)(x),
+    "Bilinear": lambda x: lg.nn.Bilinear(3, 3, 2)(x, x),
+    "Conv1d": lambda x: lg.nn.Conv1d(2, 2, 1)(x),
+    "ConvTranspose1d": lambda x: lg.nn.ConvTranspose1d(2, 2, 1)(x),
+    "BatchNorm1d": lambda x: lg.nn.BatchNorm1d(3)(x),
+    "LayerNorm": lambda x: lg.nn.LayerNorm(3)(x),
+    "RMSNorm": lambda x: lg.nn.RMSNorm(3)(x),
+    "GroupNorm": lambda x: lg.nn.GroupNorm(1, 3)(x),
+    "GRUCell": lambda x: lg.nn.GRUCell(3, 2)(x),
+    "LSTM": lambda x: lg.nn.LSTM(3, 2)(x),
+    "MultiheadAttention": lambda x: lg.nn.MultiheadAttention(3, 1)(x, x, x),
+}
+
+
+@pytest.mark.parametrize("kind", ["int64", "bool", "uint8"])
+@pytest.mark.parametrize("layer", INTEGERS)
+def test_layers_refuse_integers(layer, kind):
+    """As PyTorch's: numbers that count something are mostly there by mistake."""
+    with pytest.raises((RuntimeError, ValueError), match=f"given an input of (dtype )?{kind}.*expected.*convert"):
+        INTEGERS[layer](lg.ones((2, 3), dtype=kind))
+    INTEGERS[layer](lg.ones((2, 3)))

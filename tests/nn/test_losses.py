@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from golden import peer
 from nn.compared import agree, draw, fixed, mapped, twice, wants_gradient
 
 import lucidgrad as lg
@@ -118,7 +119,7 @@ CASES = [
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_against_pytorch(case, reduction):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     name, arrays, keywords = CASES[case]
     ours, theirs = getattr(F, name), getattr(torch.nn.functional, name)
     agree(torch, ours, theirs, *arrays, reduction=reduction, **keywords)
@@ -193,7 +194,7 @@ def test_extreme_logits_are_exact():
 
 
 def test_certain_and_wrong_probabilities_can_be_mended():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     for p, t in (([0.0, 1.0], [1.0, 0.0]), ([1e-13, 1 - 1e-13], [1.0, 0.0]), ([0.0, 1.0], [0.0, 1.0])):
         ours = lg.tensor(p, dtype=lg.float64, requires_grad=True)
         theirs = torch.tensor(p, dtype=torch.float64, requires_grad=True)
@@ -255,12 +256,12 @@ def test_warnings():
 
 
 def test_batchmean():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     agree(torch, F.kl_div, torch.nn.functional.kl_div, logs(3, 4), probabilities(3, 4), reduction="batchmean")
 
 
 def test_distances():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     T = torch.nn.functional
     agree(torch, F.cosine_similarity, T.cosine_similarity, draw(3, 4), draw(3, 4, seed=1))
     agree(torch, F.cosine_similarity, T.cosine_similarity, draw(3, 4, 2), draw(1, 4, 2, seed=1), dim=-1)
@@ -339,7 +340,7 @@ LAYERS = [
 
 @pytest.mark.parametrize(("name", "keywords", "arrays"), LAYERS)
 def test_layers(name, keywords, arrays):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     mine = {k: lg.tensor(np.asarray(v)) if isinstance(v, np.ndarray) else v for k, v in keywords.items()}
     other = {k: torch.tensor(np.asarray(v)) if isinstance(v, np.ndarray) else v for k, v in keywords.items()}
     ours, theirs = getattr(nn, name)(**mine), getattr(torch.nn, name)(**other)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from golden import peer
 from nn.compared import agree, draw, mapped, twice
 
 import lucidgrad as lg
@@ -43,7 +44,7 @@ def same_state(ours, theirs):
     ],
 )
 def test_batch_norm_trains_and_tracks_as_pytorch_does(axes, keywords):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = both(torch, f"BatchNorm{axes}d", 3, **keywords)
     for step in range(3):
         agree(torch, ours, theirs, draw(*SHAPES[axes], seed=step))
@@ -56,7 +57,7 @@ def test_batch_norm_trains_and_tracks_as_pytorch_does(axes, keywords):
 
 
 def test_batch_norm_of_vectors():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = both(torch, "BatchNorm1d", 3)
     agree(torch, ours, theirs, draw(6, 3))
     same_state(ours, theirs)
@@ -98,7 +99,7 @@ def test_old_checkpoints_without_the_number_of_batches_load():
 
 
 def test_eval_without_statistics_uses_the_batch():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = both(torch, "BatchNorm1d", 3, track_running_stats=False)
     ours.eval(), theirs.eval()
     agree(torch, ours, theirs, draw(4, 3))
@@ -109,7 +110,7 @@ def test_eval_without_statistics_uses_the_batch():
     "keywords", [{}, {"affine": True}, {"affine": True, "track_running_stats": True, "momentum": 0.3}]
 )
 def test_instance_norm(axes, keywords):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = both(torch, f"InstanceNorm{axes}d", 3, **keywords)
     for step in range(2):
         agree(torch, ours, theirs, draw(*SHAPES[axes], seed=step))
@@ -140,7 +141,7 @@ def test_instance_norm(axes, keywords):
     ],
 )
 def test_layers(name, args, keywords, shape):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = both(torch, name, *args, **keywords)
     agree(torch, ours, theirs, draw(*shape))
     same_state(ours, theirs)
@@ -150,7 +151,7 @@ def test_layers(name, args, keywords, shape):
 
 
 def test_bias_without_weight():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     agree(
         torch,
         lambda x, b: F.layer_norm(x, (4,), None, b),
@@ -267,7 +268,7 @@ def test_a_failed_call_tracks_nothing():
 
 
 def test_empty_batches():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = both(torch, "BatchNorm1d", 3)
     agree(torch, ours, theirs, draw(0, 3))
 

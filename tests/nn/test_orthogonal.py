@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -43,7 +44,7 @@ def test_training_keeps_it_orthogonal(how, shape, base):
 @pytest.mark.parametrize("how", MAPS)
 @pytest.mark.parametrize("base", [True, False])
 def test_beside_pytorch(how, shape, base):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     rng = np.random.default_rng(0)
     size = max(shape[-2:])
     q = np.linalg.qr(rng.standard_normal((*shape[:-2], size, size)))[0][..., : shape[-2], : shape[-1]]

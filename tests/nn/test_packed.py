@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from golden import peer
 from nn.sequence_models import compare, draw, twins
 from nn.test_recurrence import MODES, states
 
@@ -16,7 +17,7 @@ LENGTHS = [[5, 3, 3, 1], [2, 5, 1, 5], [4], [3, 3]]
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch")
+    return peer("torch")
 
 
 def sequences(lengths, *rest, make=lg.tensor):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from golden import peer
 from hypothesis import given, settings, strategies as st
 from nn.compared import agree, draw, mapped, twice
 
@@ -33,14 +34,14 @@ def test_against_numpy(mode, widths):
     ],
 )
 def test_modes(mode, shape, widths):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     agree(torch, F.pad, torch.nn.functional.pad, draw(*shape), pad=widths, mode=mode)
 
 
 @pytest.mark.parametrize("value", [None, 0, 2.5])
 @pytest.mark.parametrize("widths", [(1, 2), (0, 0), (-1, 2), (-1, -1, 3, -2), (1, 0, 0, 0, 2, 1), ()])
 def test_constant(value, widths):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     agree(torch, F.pad, torch.nn.functional.pad, draw(2, 3, 4), pad=widths, value=value)
 
 
@@ -88,7 +89,7 @@ def test_errors(call, kind, text):
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["ConstantPad", "ZeroPad", "ReflectionPad", "ReplicationPad", "CircularPad"])
 def test_layers(axes, kind):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     more = (2.5,) if kind == "ConstantPad" else ()
     for widths in (1, tuple(range(2 * axes)) if axes < 3 else (1, 0, 2, 1, 0, 2)):
         ours, theirs = (getattr(m, f"{kind}{axes}d")(widths, *more) for m in (nn, torch.nn))
@@ -112,7 +113,7 @@ RESIZED = [
 
 @pytest.mark.parametrize(("mode", "shape", "ways"), RESIZED)
 def test_interpolate(mode, shape, ways):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     corners = [None] if mode.startswith("nearest") or mode == "area" else [None, False, True]
     for keywords in ways:
         for align_corners in corners:
@@ -127,15 +128,14 @@ def test_interpolate(mode, shape, ways):
 @pytest.mark.parametrize("size", [(3, 4), (12, 5), (9, 2)])
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_antialias(mode, size, align_corners):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     keywords = {"size": size, "mode": mode, "antialias": True, "align_corners": align_corners}
     agree(torch, F.interpolate, torch.nn.functional.interpolate, draw(1, 2, 9, 11), **keywords)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 40), st.integers(1, 90))
+@pytest.mark.parametrize(("n", "size"), np.random.default_rng(0).integers(1, (41, 91), (60, 2)).tolist())
 def test_nearest_counts_places_as_pytorch_does(n, size):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     x = np.arange(float(n)).reshape(1, 1, n)
     for mode in ("nearest", "nearest-exact"):
         ours = F.interpolate(lg.tensor(x), size, mode=mode).numpy()
@@ -149,14 +149,14 @@ def test_linear_keeps_straight_lines():
 
 
 def test_single_precision():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     x = draw(1, 2, 6, 7).astype("f")
     for mode in ("bilinear", "bicubic"):
         agree(torch, F.interpolate, torch.nn.functional.interpolate, x, size=(11, 5), mode=mode, rtol=1e-5, atol=1e-5)
 
 
 def test_shuffles():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     T = torch.nn.functional
     agree(torch, F.pixel_shuffle, T.pixel_shuffle, draw(2, 8, 3, 2), upscale_factor=2)
     agree(torch, F.pixel_shuffle, T.pixel_shuffle, draw(9, 3, 2), upscale_factor=3)
@@ -185,7 +185,7 @@ def test_resized_second_derivatives_and_vmap():
     ],
 )
 def test_resampling_layers(name, args, keywords, shape):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = (getattr(m, name)(*args, **keywords) for m in (nn, torch.nn))
     assert repr(ours) == repr(theirs)
     agree(torch, ours, theirs, draw(*shape))

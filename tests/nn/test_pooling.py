@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from golden import peer
 from hypothesis import given, settings, strategies as st
 from nn.compared import agree, draw, mapped, twice
 
@@ -29,7 +30,7 @@ AVG = [
 @pytest.mark.parametrize("batch", [True, False])
 @pytest.mark.parametrize("keywords", MAX)
 def test_max(axes, batch, keywords):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     name, x = f"max_pool{axes}d", draw(*SHAPES[axes][not batch :])
     ours, theirs = getattr(F, name), getattr(torch.nn.functional, name)
     agree(torch, ours, theirs, x, **keywords)
@@ -40,7 +41,7 @@ def test_max(axes, batch, keywords):
 @pytest.mark.parametrize("batch", [True, False])
 @pytest.mark.parametrize("keywords", AVG)
 def test_avg(axes, batch, keywords):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     name, x = f"avg_pool{axes}d", draw(*SHAPES[axes][not batch :])
     ours, theirs = getattr(F, name), getattr(torch.nn.functional, name)
     agree(torch, ours, theirs, x, **keywords)
@@ -52,7 +53,7 @@ def test_avg(axes, batch, keywords):
 @pytest.mark.parametrize("keywords", [{"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "ceil_mode": True}])
 @pytest.mark.parametrize("norm", [1, 2, 3.0, float("inf")])
 def test_powers(axes, keywords, norm):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     name, x = f"lp_pool{axes}d", draw(*SHAPES[axes], low=0.1)
     agree(torch, getattr(F, name), getattr(torch.nn.functional, name), x, norm_type=norm, **keywords)
 
@@ -61,7 +62,7 @@ def test_powers(axes, keywords, norm):
 @pytest.mark.parametrize("count", [1, 2, 3, 4, None])
 @pytest.mark.parametrize("kind", ["avg", "max"])
 def test_adaptive(axes, count, kind):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     name = f"adaptive_{kind}_pool{axes}d"
     ours, theirs = getattr(F, name), getattr(torch.nn.functional, name)
     if count is None:
@@ -99,7 +100,7 @@ def test_max_pool_against_the_definition():
 
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_unpool(axes):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     x = draw(*SHAPES[axes])
     y, i = getattr(F, f"max_pool{axes}d")(lg.tensor(x), 2, return_indices=True)
     name = f"max_unpool{axes}d"
@@ -174,14 +175,14 @@ LAYERS = [
 
 @pytest.mark.parametrize(("name", "args", "keywords", "axes"), LAYERS)
 def test_layers(name, args, keywords, axes):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     ours, theirs = (getattr(m, name)(*args, **keywords) for m in (nn, torch.nn))
     assert repr(ours) == repr(theirs)
     agree(torch, ours, theirs, draw(*SHAPES[axes]))
 
 
 def test_unpool_layer():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     assert repr(nn.MaxUnpool2d(2, padding=1)) == repr(torch.nn.MaxUnpool2d(2, padding=1))
     y, i = nn.MaxPool2d(2, return_indices=True)(lg.tensor(draw(1, 2, 5, 4)))
     back = nn.MaxUnpool2d(2)(y, i, output_size=(1, 2, 5, 4))

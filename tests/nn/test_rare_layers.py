@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from golden import peer
 from nn.compared import agree, draw, fixed, mapped
 
 import lucidgrad as lg
@@ -11,7 +12,7 @@ from lucidgrad.nn import functional as F
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch")
+    return peer("torch")
 
 
 # -- adaptive softmax --------------------------------------------------------------------------------

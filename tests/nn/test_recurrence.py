@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from golden import peer
 from nn.sequence_models import compare, draw, twins
 
 import lucidgrad as lg
@@ -21,7 +22,7 @@ WAYS = [
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch")
+    return peer("torch")
 
 
 def states(name, way, batch, n, proj):

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from golden import ask, peer
 from nn.compared import draw
 
 import lucidgrad as lg
@@ -13,8 +14,8 @@ from lucidgrad.nn.utils import prune
 
 @pytest.fixture
 def torch():
-    pytest.importorskip("torch.nn.utils.prune")
-    return pytest.importorskip("torch")
+    peer("torch.nn.utils.prune")
+    return peer("torch")
 
 
 def values(state):
@@ -40,7 +41,8 @@ def test_spectral_norm_is_torchs(torch, case):
     ours, theirs = twins(torch, *case)
     nn.utils.spectral_norm(ours, n_power_iterations=2), torch.nn.utils.spectral_norm(theirs, n_power_iterations=2)
     ours.load_state_dict(values(theirs.state_dict()))
-    assert ours.state_dict()._metadata[""]["spectral_norm"] == theirs.state_dict()._metadata[""]["spectral_norm"]
+    noted = lambda module: module.state_dict()._metadata[""]["spectral_norm"]
+    assert noted(ours) == ask(theirs, noted)
     x = draw(2, case[1], *(5,) * (len(theirs.weight.shape) - 2))
     for training in (True, False, True):
         ours.train(training), theirs.train(training)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from golden import peer
 from nn.compared import agree, draw, mapped, twice
 
 import lucidgrad as lg
@@ -26,7 +27,7 @@ def places(axes, *lead, seed=0):
 @pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("aligned", [True, False])
 def test_sampling_is_torchs(mode, axes, padding, aligned):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     way = {"mode": mode, "padding_mode": padding, "align_corners": aligned}
     for sizes in SIZES:
         sizes = (2, *sizes)[-axes:]
@@ -38,7 +39,7 @@ def test_sampling_is_torchs(mode, axes, padding, aligned):
 @pytest.mark.parametrize("size", [(2, 1, 3, 4), (2, 3, 2, 3, 4), (2, 1, 1, 3)])
 @pytest.mark.filterwarnings("ignore:Since version 1.3.0")
 def test_affine_places_are_torchs(aligned, size):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     theta = draw(2, len(size) - 2, len(size) - 1)
     agree(torch, F.affine_grid, torch.nn.functional.affine_grid, theta, size=size, align_corners=aligned)
 

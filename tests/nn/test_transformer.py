@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from golden import peer
 from nn.sequence_models import compare, draw, twins
 
 import lucidgrad as lg
@@ -19,7 +20,7 @@ CAUSAL = np.triu(np.full((3, 3), -np.inf), 1)
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch")
+    return peer("torch")
 
 
 def sequence(way, length=3, seed=0):

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from compared import draw
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -90,7 +91,7 @@ def test_clipping_on_cuda_does_not_wait(monkeypatch):
 
 @pytest.mark.parametrize("norm_type", [2.0, 1.0, 3.0, math.inf])
 def test_pytorch_clips_alike(norm_type):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     gradients = [draw(3), draw(2, 2), draw(1)]
     ps = _with_gradients(*gradients)
     ts = [torch.nn.Parameter(torch.zeros(g.shape, dtype=torch.float64)) for g in gradients]
@@ -165,7 +166,7 @@ def test_weight_norm_hook():
 
 @pytest.mark.parametrize("dim", [0, 1, None])
 def test_pytorch_has_the_same_weight_norms(dim):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     theirs = torch.nn.utils
     x = draw(4, 3)
     for ours, other in (
@@ -378,7 +379,7 @@ def test_spectral_norm():
 
 
 def test_pytorch_has_the_same_spectral_norm():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     m = parametrizations.spectral_norm(nn.Linear(3, 2).double())
     t = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(3, 2).double())
     shapes = [(k, tuple(v.shape)) for k, v in t.state_dict().items()]

@@ -54,7 +54,7 @@ def test_the_whole_extension_with_its_signatures():
         "eigvalsh": "(x, /, UPLO='L')",
         "inv": "(x, /)",
         "matmul": "(x1, x2, /)",
-        "matrix_norm": "(x, /, ord='fro', axis=(-2, -1), keepdims=False, *, dtype=None, dim=None, keepdim=False)",
+        "matrix_norm": "(x, /, ord='fro', axis=(-2, -1), keepdims=False, *, dtype=None)",
         "matrix_power": "(x, n, /)",
         "matrix_rank": "(x, /, tol=None, hermitian=False, *, rtol=None, atol=None)",
         "matrix_transpose": "(x, /)",
@@ -66,7 +66,7 @@ def test_the_whole_extension_with_its_signatures():
         "svd": "(x, /, full_matrices=True, *, driver=None)",
         "svdvals": "(x, /, *, driver=None)",
         "trace": "(x, /, *, offset=0, dtype=None)",
-        "vector_norm": "(x, /, ord=2, axis=None, keepdims=False, *, dtype=None, dim=None, keepdim=False)",
+        "vector_norm": "(x, /, ord=2, axis=None, keepdims=False, *, dtype=None)",
     }
     for name, expected in signatures.items():
         signature = inspect.signature(getattr(linalg, name))

@@ -93,9 +93,9 @@ def test_memory():
     assert x.is_set_to(x.detach())
     assert not x.is_set_to(x.clone())
     assert (x.type(), x.type("torch.DoubleTensor").dtype, x.bfloat16().type()) == (
-        "lucidgrad.FloatTensor",
+        "torch.FloatTensor",
         "float64",
-        "lucidgrad.BFloat16Tensor",
+        "torch.BFloat16Tensor",
     )
     with pytest.raises(RuntimeError, match="transform"):
         lg.vmap(lambda row: row * row.data_ptr())(x)

@@ -8,13 +8,11 @@ import inspect
 import numpy as np
 import pytest
 import scipy.linalg
+from golden import peer
 
 import lucidgrad as lg
 
-try:
-    import torch
-except ImportError:  # not in the test extra
-    torch = None
+torch = peer("torch")
 
 rng = np.random.default_rng(3)
 
@@ -303,7 +301,6 @@ def test_gradients(expression):
         assert lg.autograd.gradcheck(function, tuple(given.values()), fast_mode=False)
 
 
-@pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_beside_torch(expression):

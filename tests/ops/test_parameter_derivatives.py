@@ -13,9 +13,11 @@ from lucidgrad import special
 
 
 def exact(f, at, orders):
-    """A derivative of mpmath's function, by differences with 60 digits."""
+    """A derivative of mpmath's function, by differences with 60 digits, whose steps are small beside the arguments."""
     with mp.workdps(60):
-        return float(mp.re(mp.diff(f, tuple(map(mp.mpf, at)), orders, h=mp.mpf(10) ** -15)))
+        at = tuple(map(mp.mpf, at))
+        found = mp.diff(lambda *t: f(*map(mp.fmul, at, t)), (mp.mpf(1),) * len(at), orders, h=mp.mpf(10) ** -15)
+        return float(mp.re(found) / mp.fprod(x**n for x, n in zip(at, orders, strict=True)))
 
 
 FUNCTIONS = {

@@ -12,16 +12,17 @@ import pytest
 
 import lucidgrad as lg
 import lucidgrad.nn.functional as F
-from lucidgrad.core.dispatch import SPELLINGS
-from lucidgrad.core.primitive import REQUIRED, registry
+from lucidgrad.core.primitive import registry
+from lucidgrad.spelling import FAMILIES, REQUIRED
 
 HOMES = {"": lg, "linalg": lg.linalg, "fft": lg.fft, "special": lg.special, "nn.functional": F}
 TORCH = importlib.util.find_spec("torch") is not None
+AXES, _ = FAMILIES
 #: Functions of one array that must be told an axis, and nothing else.
 NEEDED = [
     name
     for name, p in registry.items()
-    if len(p.arrays) == 1 and [k in SPELLINGS for k, value in p.keywords.items() if value is REQUIRED] == [True]
+    if len(p.arrays) == 1 and [k in AXES for k, value in p.keywords.items() if value is REQUIRED] == [True]
 ]
 #: Arguments before the axis: of most functions none, else a size, a number of times or an index.
 BEFORE = [(), (2,)]
@@ -113,10 +114,10 @@ def test_the_standards_keywords_still_work():
 @pytest.mark.parametrize("name", NEEDED)
 def test_what_must_be_given_may_be_spelled_as_in_pytorch(name):
     p = registry[name]
-    (k,) = [k for k in SPELLINGS if p.keywords.get(k) is REQUIRED]
+    (k,) = [k for k in AXES if p.keywords.get(k) is REQUIRED]
     x = lg.asarray([[1.0, 3.0], [2.0, 0.5]], dtype=lg.complex64 if name == "dft" else lg.float32)
     value = (1, 0) if k == "axes" or name == "dft" else 1
-    for made in (p.op(x, **{k: value}), p.op(x, **{SPELLINGS[k]: value})):
+    for made in (p.op(x, **{name: value}) for name in AXES):
         assert made.tolist() == (p.op(x, value) if k in p.positional else made).tolist()
     with pytest.raises(TypeError, match=f"{name}.. misses the argument '{k}'"):
         p.op(x)

@@ -283,3 +283,49 @@ def test_bincount_adds_integers_exactly():
     weights = lg.asarray([2**24, 1, 1, 2**40])
     found = lg.bincount(lg.asarray([0, 0, 0, 1]), weights)
     assert found.tolist() == [2**24 + 2, 2**40]
+
+
+def test_numbers_alone_take_the_default_dtype(device):
+    """Beside a condition there is nothing that numbers could take their dtype from."""
+    mask = values("int64", device=device) > 1
+    ways = {
+        "plain": lambda *v: lg.where(mask, *v),
+        "vmap": lambda *v: lg.func.vmap(lambda m: lg.where(m, *v))(mask),
+        "jvp": lambda *v: lg.func.jvp(
+            lambda x: lg.where(mask, *v) * x, (lg.ones(6, device=device),) * 1, (lg.ones(6, device=device),)
+        )[0],
+    }
+    for way, f in ways.items():
+        assert str(f(1.0, 0.0).dtype) == str(f(np.float64(1), np.float64(0)).dtype) == "float32", way
+        assert f(1.0, 0.0).tolist() == [float(m) for m in mask.tolist()], way
+    assert str(lg.where(mask, 1, 0).dtype) == "int64"
+    assert str(lg.where(mask, True, False).dtype) == "bool"
+    assert str(lg.where(mask, 1j, 0).dtype) == "complex64"
+    assert str(lg.where(mask, 1, 0.5).dtype) == "float32"
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint8", "bool"])
+@pytest.mark.parametrize("name", ["binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss", "l1_loss"])
+def test_labels_may_be_integers(name, kind, device):
+    """Values, gradients and dtypes are those of labels that are floats."""
+    loss = getattr(lg.nn.functional, name)
+    x = lg.tensor([0.2, 0.6, 0.9], device=device, requires_grad=True)
+    labels = lg.asarray([0, 1, 1], dtype=kind, device=device)
+    found, wanted = (loss(x, y) for y in (labels, labels.float()))
+    assert same(found.detach(), wanted.detach())
+    assert same(lg.autograd.grad(found, x)[0], lg.autograd.grad(wanted, x)[0])
+
+
+@pytest.mark.parametrize("make", [lg.optim.SGD, lg.optim.Adam, lg.optim.AdamW, lg.optim.RMSprop, lg.optim.Adagrad])
+def test_settings_of_optimisers_are_numbers(make):
+    ended = []
+    for number in (float, np.float64, np.float32):
+        p = lg.tensor([1.0, 2.0], requires_grad=True)
+        optimiser = make([p], lr=number(0.5), weight_decay=number(0.25))
+        for _ in range(3):
+            optimiser.zero_grad()
+            (p * p).sum().backward()
+            optimiser.step()
+        ended.append(p.detach())
+    assert same(ended[0], ended[1]) and same(ended[0], ended[2])
+    assert ended[0].dtype == lg.float32

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 from certified.pointwise import besselk
+from golden import peer
 
 import lucidgrad as lg
 import lucidgrad.special as special
@@ -333,7 +334,7 @@ def test_all_names_are_scipys_or_pytorchs():
 
 
 def test_pytorchs_names():
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     assert set(torch.special.__all__) <= set(TORCH)
     x = np.random.default_rng(0).uniform(0.1, 0.9, 50)
     for name in TORCH:
@@ -394,6 +395,27 @@ def test_pytorchs_names_at_the_root():
         (lg.logit(tensor([0.0, 0.5]), eps=0.25), [-math.log(3), 0.0]),
     ]:  # fmt: skip
         np.testing.assert_allclose(found.array, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(({*lg.special.__all__} & {*dir(scipy.special)}) - {"multigammaln", "polygamma"})
+)
+def test_numbers_beside_tensors_have_their_precision(name):
+    """Python's numbers become what the tensor is, wherever they stand: nothing is rounded to the default dtype.
+
+    Orders are no such numbers.
+    """
+    x, tried = np.array([0.2, 0.5, 0.7]), 0
+    for args in ((x,), (1.3, x), (x, 1.3), (2, x), (x, 2), (1.3, 2.1, x), (1.3, x, 0.4), (x, 1.3, 0.4)):
+        try:
+            expected = getattr(scipy.special, name)(*args)
+            found = getattr(lg.special, name)(*(tensor(x) if a is x else a for a in args))
+        except (TypeError, ValueError):  # another number of arguments, or another sort
+            continue
+        if np.shape(expected) == found.shape:
+            np.testing.assert_allclose(found.array, expected, rtol=1e-11, err_msg=str(args))
+            tried += 1
+    assert tried
 
 
 # -- kernels ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from golden import peer
 
 import lucidgrad as lg
 
@@ -19,6 +20,10 @@ CALLS = {
     "index_add": (lambda m, x, i: x.index_add(0, i, m.tensor(2.0)), 5.0, 1.0),
     "index_copy": (lambda m, x, i: x.index_copy(0, i, m.tensor(2.0)), 2.0, 0.0),
     "index_fill": (lambda m, x, i: x.index_fill(0, i, 2.0), 2.0, 0.0),
+    "squeeze": (lambda m, x, i: x.squeeze(0), V, 1.0),
+    "squeeze of all axes": (lambda m, x, i: x.squeeze(), V, 1.0),
+    "transpose": (lambda m, x, i: x.transpose(0, -1), V, 1.0),
+    "swapaxes": (lambda m, x, i: m.swapaxes(x, -1, 0), V, 1.0),
     "index_fill of a tensor": (lambda m, x, i: x.index_fill(0, i, m.tensor(2.0)), 2.0, 0.0),
 }
 
@@ -37,7 +42,7 @@ def test_values_and_gradients(name, index):
 @pytest.mark.parametrize("index", [ZERO, ONE])
 @pytest.mark.parametrize("name", CALLS)
 def test_they_are_pytorchs(name, index):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     call = CALLS[name][0]
     theirs = torch.tensor(V, requires_grad=True)
     expected = call(torch, theirs, torch.tensor(index))
@@ -53,7 +58,7 @@ def test_they_are_pytorchs(name, index):
     ("x", "i"), [((), ()), ((), (1,)), ((3,), ()), ((3,), (1,)), ((), (2,)), ((3,), (4,))], ids=lambda s: str(s)
 )
 def test_gather(x, i):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     values, index = np.arange(1.0, 4.0)[: int(np.prod(x))].reshape(x), np.zeros(i, "int64")
     found = lg.tensor(values).gather(0, lg.tensor(index))
     assert found.tolist() == torch.tensor(values).gather(0, torch.tensor(index)).tolist()
@@ -61,7 +66,7 @@ def test_gather(x, i):
 
 @pytest.mark.parametrize("index", [ZERO, ONE])
 def test_scatters(index):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     for name, more in (("scatter", ()), ("scatter_add", ()), ("scatter_reduce", ("prod",))):
         made = []
         for m in (torch, lg):
@@ -83,6 +88,8 @@ def test_what_a_0d_tensor_has_not():
         lambda: x.index_select(1, lg.tensor([0])),
         lambda: x.cumsum(1),
         lambda: x.index_fill(1, lg.tensor(0), 1),
+        lambda: x.squeeze(1),
+        lambda: x.transpose(0, 1),
     ):
         with pytest.raises(IndexError, match="out of"):
             call()

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from golden import peer
 from parity.models import RECIPES, batches, train
 
 import lucidgrad as lg
 
-torch = pytest.importorskip("torch")
+torch = peer("torch")
 
 STEPS = 50
 

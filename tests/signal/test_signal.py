@@ -5,15 +5,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.signal
+from golden import peer
 
 import lucidgrad as lg
 from lucidgrad import signal
 from lucidgrad.signal import windows
 
-try:
-    import torch
-except ImportError:  # not in the test extra
-    torch = None
+torch = peer("torch")
 
 #: PyTorch's windows and SciPy's, by name and options.
 WINDOWS = [
@@ -38,9 +36,8 @@ def test_windows(name, options, other):
             y = getattr(windows, name)(M, **options, sym=sym, dtype=lg.float64)
             expected = getattr(scipy.signal.windows, other[0])(M, *other[1:], sym=sym)
             np.testing.assert_allclose(y.numpy(), expected, rtol=1e-13, atol=1e-15)
-            if torch is not None:
-                peer = getattr(torch.signal.windows, name)(M, **options, sym=sym, dtype=torch.float64)
-                np.testing.assert_allclose(y.numpy(), peer.numpy(), rtol=1e-12, atol=1e-12)
+            theirs = getattr(torch.signal.windows, name)(M, **options, sym=sym, dtype=torch.float64)
+            np.testing.assert_allclose(y.numpy(), theirs.numpy(), rtol=1e-12, atol=1e-12)
     assert getattr(windows, name)(3, **options).dtype == lg.float32
     assert getattr(windows, name)(3, **options, requires_grad=True).requires_grad
     with pytest.raises(ValueError, match=f"{name}: given M=-1"):
@@ -118,15 +115,14 @@ def test_stft(case):
     np.testing.assert_array_equal(parts[..., 1].detach().numpy(), y.detach().numpy().imag)
     if x.ndim == 1:
         assert lg.autograd.gradcheck(lambda x: lg.stft(x, **_options(lg, options), return_complex=True), (leaf,))
-    if torch is not None:
-        theirs = torch.tensor(x, requires_grad=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            z = torch.stft(theirs, **_options(torch, options), return_complex=True)
-        np.testing.assert_allclose(y.detach().numpy(), z.detach().numpy(), rtol=1e-10, atol=1e-10)
-        (lg.abs(y) ** 3).sum().backward()
-        (z.abs() ** 3).sum().backward()
-        np.testing.assert_allclose(leaf.grad.numpy(), theirs.grad.numpy(), rtol=1e-9, atol=1e-9)
+    theirs = torch.tensor(x, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        z = torch.stft(theirs, **_options(torch, options), return_complex=True)
+    np.testing.assert_allclose(y.detach().numpy(), z.detach().numpy(), rtol=1e-10, atol=1e-10)
+    (lg.abs(y) ** 3).sum().backward()
+    (z.abs() ** 3).sum().backward()
+    np.testing.assert_allclose(leaf.grad.numpy(), theirs.grad.numpy(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("case", range(6))
@@ -141,13 +137,12 @@ def test_istft(case):
         y = leaf.istft(**_options(lg, back), **more)
         known = min(y.shape[-1], 20)
         np.testing.assert_allclose(y[..., :known].detach().numpy(), x[..., :known], rtol=1e-9, atol=1e-9)
-        if torch is not None:
-            theirs = torch.tensor(spectrum.numpy(), requires_grad=True)
-            z = torch.istft(theirs, **_options(torch, back), **more)
-            np.testing.assert_allclose(y.detach().numpy(), z.detach().numpy(), rtol=1e-10, atol=1e-10)
-            (lg.abs(y) ** 3).sum().backward()
-            (z.abs() ** 3).sum().backward()
-            np.testing.assert_allclose(leaf.grad.numpy(), theirs.grad.numpy(), rtol=1e-9, atol=1e-9)
+        theirs = torch.tensor(spectrum.numpy(), requires_grad=True)
+        z = torch.istft(theirs, **_options(torch, back), **more)
+        np.testing.assert_allclose(y.detach().numpy(), z.detach().numpy(), rtol=1e-10, atol=1e-10)
+        (lg.abs(y) ** 3).sum().backward()
+        (z.abs() ** 3).sum().backward()
+        np.testing.assert_allclose(leaf.grad.numpy(), theirs.grad.numpy(), rtol=1e-9, atol=1e-9)
 
 
 def test_wrong_transforms():

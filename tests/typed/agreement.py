@@ -16,15 +16,9 @@ REASONS = {
     r'Tensor\.\w+ is inconsistent, stub parameter "self" differs from runtime parameter "\w+"': (
         "functions are methods, too: their first parameter is the tensor"
     ),
-    r'Tensor\.\w+_? is inconsistent, stub does not have \*args parameter "args"': (
-        "operators, and methods that write into the tensor, hand all arguments on"
+    r'Tensor\.(max|min) is inconsistent, stub does not have parameter "(dim|keepdim|other)"': (
+        "it has an overload with them"
     ),
-    r'Tensor\.\w+ is inconsistent, stub does not have parameter "(axis|keepdims)"': "it has an overload with them",
-    r'Tensor\.(max|min) is inconsistent, stub does not have parameter "(dim|keepdim)"': "it has an overload with them",
-    r'Tensor\.\w+ is inconsistent, stub does not have \*\*kwargs parameter "more"': (
-        "that goes to a function, whose keywords the stub shows"
-    ),
-    r'Tensor\.\w+ is inconsistent, runtime does not have parameter "dtype"': "one of those",
 }
 
 

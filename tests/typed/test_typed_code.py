@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from typed import user_code
+from typed import user_code, user_doors
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-CODE = HERE / "user_code.py"
+CODE = [HERE / "user_code.py", HERE / "user_doors.py"]
 RULES = {
     "typeCheckingMode": "strict",
     "enableTypeIgnoreComments": False,  # which are mypy's
@@ -20,19 +20,21 @@ RULES = {
 }
 
 
-def test_runs():
-    user_code.main()
+@pytest.mark.parametrize("program", [user_code, user_doors])
+def test_runs(program):
+    program.main()
 
 
-def test_mypy(mypy):
-    found = mypy(CODE)
+@pytest.mark.parametrize("file", CODE, ids=lambda file: file.stem)
+def test_mypy(mypy, file):
+    found = mypy(file)
     assert found.returncode == 0, found.stdout
 
 
 @pytest.mark.skipif(importlib.util.find_spec("basedpyright") is None, reason="needs basedpyright")
 def test_pyright(tmp_path):
     settings = tmp_path / "pyrightconfig.json"
-    settings.write_text(json.dumps({"include": [str(CODE)], "extraPaths": [str(ROOT)], **RULES}))
+    settings.write_text(json.dumps({"include": list(map(str, CODE)), "extraPaths": [str(ROOT)], **RULES}))
     command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "-p", settings]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout

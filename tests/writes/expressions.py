@@ -157,6 +157,7 @@ lg.squeeze(x, ()) | lg.diagonal(x, 0) | b.diagonal(0, 1, 2) | lg.diag(m) | lg.di
 flat.diagonal() | lg.diag(flat) | lg.linalg.diagonal(m) | lg.astype(x, x.dtype) | lg.astype(x, x.dtype, copy=False)
 x.to(x.dtype) | x.to('cpu') | x.to(x) | x.type_as(w) | x.to(x.dtype, copy=True) | x.to_device('cpu') | x.double()
 x.data | x.real | z.real | z.imag | lg.real(x) | lg.real(z) | lg.imag(z) | lg.conj(z) | z.conj() | x.conj()
+x.conjugate() | z.conjugate() | x.astype(lg.float32) | x.astype(lg.float64) | x.copy()
 lg.positive(x) | lg.asarray(x) | lg.asarray(x, copy=True) | lg.asarray(x, copy=False) | lg.tensor(x)
 lg.as_tensor(x) | lg.from_dlpack(x) | lg.from_numpy(x.numpy()) | lg.asarray(x.numpy()) | x[...] | x[:] | x[0]
 x[0:3] | x[:, None] | x[[0, 1, 2]] | x[mask] | x[k] | x[::-1] | x[0, 0] | x[all3] | x[:, k] | x[None] | s[...]

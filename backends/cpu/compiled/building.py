@@ -16,9 +16,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .toolchain import Toolchain
 
-__all__ = ["load", "status", "why_not"]
+__all__ = ["folder", "load", "status", "why_not"]
 
 _lock = threading.RLock()
 _loaded: dict[str, ctypes.CDLL | None] = {}
@@ -68,6 +70,12 @@ def status() -> str:
         return f"no ({reason})"
     failed = "".join(f"; {name} failed: {text}" for name, text in _failures.items() if name)
     return f"yes ({toolchain.program}, {' '.join(toolchain.flags)}, kept in {toolchain.folder}){failed}"
+
+
+def folder() -> "Path | None":
+    """Where libraries are kept; None if there are none."""
+    toolchain = None if why_not() else _toolchain()
+    return None if toolchain is None else toolchain.folder
 
 
 def switched_off() -> bool:

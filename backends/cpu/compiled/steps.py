@@ -7,7 +7,7 @@ a number of steps. It does the same operations as NumPy, rounded in the same way
 import ctypes
 import functools
 from collections.abc import Sequence
-from struct import pack
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,7 @@ class CompiledStep:
         self._trace: StepTrace | None = trace
         self._function: int | None = None
         self._names = [name for name, _ in trace.numbers]
+        self._pack = Struct(f"2q{len(self._names)}d").pack
         self._calls = 0
 
     def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> bool:
@@ -123,8 +124,7 @@ class CompiledStep:
         if prepared is None:
             return False
         addresses, pieces, _ = prepared.head
-        numbers = [settings[name] for name in self._names]
-        task = pack(f"2q{len(numbers)}d", addresses, pieces, *numbers)
+        task = self._pack(addresses, pieces, *map(settings.__getitem__, self._names))
         run(self._function, task, prepared.count, len(columns) * prepared.total)  # type: ignore[arg-type]
         return True
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lucidgrad.backends import caches
 from lucidgrad.backends.caches import digest
+from lucidgrad.backends.progress import waiting
 
 __all__ = ["Failed", "Toolchain", "find"]
 
@@ -50,8 +51,8 @@ class _Unusable(Failed):
 class Toolchain:
     """A compiler that works here, the flags that it has, and where its libraries go."""
 
-    def __init__(self, program: str, folder: Path) -> None:
-        self.program, self.folder = program, folder
+    def __init__(self, program: str, folder: Path, why_lost: str = "") -> None:
+        self.program, self.folder, self.why_lost = program, folder, why_lost
         state = Path(program).resolve().stat()
         self.identity = f"{program} {state.st_size} {state.st_mtime_ns} {platform.libc_ver()} {_processor()}"
         self.patience: float = PROBING
@@ -131,7 +132,10 @@ class Toolchain:
 
     def compile(self, texts: dict[str, bytes], library: Path, flags: Sequence[str]) -> None:
         """Make a library of C files, several at a time."""
-        with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
+        with (
+            waiting("compiling kernels for the CPU", self.why_lost),
+            tempfile.TemporaryDirectory(dir=library.parent) as scratch,
+        ):
             folder = Path(scratch)
             for file, text in texts.items():
                 (folder / file).write_bytes(text)
@@ -163,9 +167,11 @@ class Toolchain:
 def find() -> Toolchain:
     """The compiler that the environment names, else the system's; raises OSError."""
     program = _compiler()
-    with contextlib.suppress(_Unusable):
+    try:
         return Toolchain(program, _folder())
-    return Toolchain(program, Path(_private_folder().name))
+    except _Unusable as error:
+        lost = f"they are lost when this process ends ({error}): name a folder of your own in XDG_CACHE_HOME"
+        return Toolchain(program, Path(_private_folder().name), lost)
 
 
 def _compiler() -> str:

@@ -264,6 +264,8 @@ def blocks_of(name: str) -> Callable[..., Any]:
     def kernel(*xs: Any) -> Any:
         arrays = [x for x in xs if isinstance(x, (np.ndarray, np.generic))]
         dtype = np.result_type(*arrays)
+        if dtype.kind == "c":
+            raise TypeError(f"{name}: given complex numbers, expected real ones")
         if dtype.kind != "f":
             dtype = np.dtype(dtypes.get_default_dtype())
         wide = np.dtype(np.float32) if dtype == np.float16 else dtype  # coefficients would overflow

@@ -27,6 +27,8 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     shape = shape if type(shape) is tuple else tuple(shape) if type(shape) is list else (shape,)
     try:
         if min(shape, default=0) >= 0:  # what numpy.broadcast_to does, at a quarter of its price
+            if type(x) is np.ndarray and not x.ndim and x.dtype.isbuiltin == 1:  # and one number, at a tenth
+                return np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
             y = np.nditer(x, _VIEW, ("readonly",), None, "C", "no", None, shape).itviews[0]  # type: ignore[call-overload]
             if x.flags.writeable:  # as far as elements don't share their memory, which the back end sees to
                 y.flags.writeable = True
@@ -41,7 +43,7 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
         return x[None]
     if axis == -1:
         return x[..., None]
-    return np.expand_dims(x, axis if type(axis) is int else tuple(axis))
+    return np.expand_dims(x, tuple(axis) if type(axis) is list else axis)
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:

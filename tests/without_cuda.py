@@ -1,0 +1,66 @@
+"""Tests of CUDA where there can be none: they are skipped, and say why. A plugin of pytest, for the whole repository.
+
+Without CuPy nothing of them can run. Without a compiler there is no emulated device; that is an error, since it would
+hide a third of the tests, unless ``LUCIDGRAD_WITHOUT_CUDA=1`` says that it is meant.
+"""
+
+import contextlib
+import importlib.util
+import os
+
+import pytest
+
+from lucidgrad.backends import cudasim
+from lucidgrad.core.errors import DeviceError
+
+#: Whether tests of CUDA are left out.
+EXPECTED = importlib.util.find_spec("cupy") is None or bool(os.environ.get("LUCIDGRAD_WITHOUT_CUDA"))
+
+if not cudasim.usable_gpus() and not cudasim.is_installed():
+    # Tests of device="cuda" run everywhere: on an emulated one where there is no GPU. Without a compiler they fail.
+    with contextlib.suppress(cudasim.EmulatorError):
+        cudasim.install(devices=2)
+
+
+def _for_want_of_cuda(error: BaseException | None) -> bool:
+    if isinstance(error, ModuleNotFoundError):
+        return (error.name or "").partition(".")[0] in ("cupy", "cupyx", "cupy_backends")
+    if isinstance(error, DeviceError):
+        return "device 'cuda' can't be used" in str(error)
+    return isinstance(error, cudasim.EmulatorError)
+
+
+def _reason(error):
+    """An error that led to the one that was raised counts, too: many are said again in the words of a call."""
+    while error is not None and not _for_want_of_cuda(error):
+        error = error.__cause__ or error.__context__
+    return None if error is None else f"no CUDA here: {error}"
+
+
+def _skipping():
+    try:
+        return (yield)
+    except Exception as error:
+        if EXPECTED and (reason := _reason(error)):
+            pytest.skip(reason)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup():
+    return (yield from _skipping())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    return (yield from _skipping())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A file that can't be imported is one skip."""
+    report = yield
+    found = getattr(getattr(report, "call", None), "excinfo", None)
+    if EXPECTED and report.failed and found is not None and (reason := _reason(found.value)):
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {reason}")
+    return report
