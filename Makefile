@@ -12,7 +12,7 @@ BIN    := $(VENV)/bin
 help:
 	@echo "make demo    train a network on handwritten digits, then check its gradients"
 	@echo "make test    lint, types and the whole test suite"
-	@echo "make nightly all targets of the next line, and what each took; about three hours on two cores"
+	@echo "make nightly all targets of the next line, and what each took; about two hours on two cores"
 	@echo "             $(NIGHTLY)"
 	@echo "make lint    ruff and import-linter"
 	@echo "make types   mypy"
@@ -53,7 +53,10 @@ other-pythons:
 	  else echo "$$python does not run here: not tested"; fi; \
 	done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
-# The folders that meet whatever differs between versions of dependencies and between machines.
+# The folders that meet whatever differs between versions of dependencies and between machines. Each night one test of
+# SHARE is run in each of these surroundings, others the next night; SHARE=1 runs them all.
+SHARE ?= 4
+core oldest no-cupy no-compiler: export LUCIDGRAD_SHARE := $(SHARE)
 CORE ?= tests/engine tests/autograd tests/ops tests/func tests/nn tests/optim tests/laws tests/test_files.py
 
 core: $(VENV)/.test

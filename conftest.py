@@ -20,7 +20,22 @@ def pytest_report_header():
     """Say how to draw the same random cases again."""
     import thoroughness  # which is found now
 
-    return f"cases of this night: LUCIDGRAD_SEED={thoroughness.SEED} repeats them" if thoroughness.NIGHTLY else None
+    lines = []
+    if thoroughness.NIGHTLY:
+        lines.append(f"cases of this night: LUCIDGRAD_SEED={thoroughness.SEED} repeats them")
+    if thoroughness.SHARE > 1:
+        lines.append(f"one test of {thoroughness.SHARE} is run, others each night (LUCIDGRAD_SHARE)")
+    return lines
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the tests of other nights' shares."""
+    import thoroughness
+
+    if thoroughness.SHARE > 1:
+        others = [item for item in items if not thoroughness.in_share(item.nodeid)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if thoroughness.in_share(item.nodeid)]
 
 
 def pytest_configure(config):

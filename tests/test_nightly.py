@@ -87,3 +87,29 @@ def test_random_cases_are_others_each_night_and_the_same_by_day():
     night = [drawn(LUCIDGRAD_NIGHTLY="1", LUCIDGRAD_SEED=str(n)) for n in (8, 9, 8)]
     assert night[0] == night[2] and night[0].split()[1:] != night[1].split()[1:]
     assert drawn(LUCIDGRAD_NIGHTLY="1").split()[0] not in ("0", "")
+
+
+def test_every_test_is_run_in_one_night_of_as_many_as_there_are_shares(monkeypatch):
+    import thoroughness
+
+    tests = [f"tests/test_some.py::test_{k}" for k in range(400)]
+    monkeypatch.setattr(thoroughness, "SHARE", 4)
+    nights = []
+    for night in range(739_000, 739_004):
+        monkeypatch.setenv("LUCIDGRAD_SEED", str(night))
+        nights.append({test for test in tests if thoroughness.in_share(test)})
+    assert sorted(test for night in nights for test in night) == sorted(tests)
+    assert all(60 < len(night) < 140 for night in nights)
+
+
+def test_other_surroundings_run_a_share():
+    """As make says it, and as pytest does it."""
+    told = subprocess.run(["make", "-n", "no-compiler", "SHARE=7"], cwd=ROOT, capture_output=True, text=True)
+    assert told.returncode == 0
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/test_nightly.py"]
+    counts = []
+    for share in ("1", "3"):
+        environment = {**os.environ, "LUCIDGRAD_SHARE": share, "LUCIDGRAD_SEED": "1"}
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+        counts.append(found.stdout.count("::test_"))
+    assert 0 < counts[1] < counts[0]

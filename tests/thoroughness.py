@@ -4,6 +4,7 @@ thousands, and others each night."""
 import datetime
 import os
 import random
+import zlib
 from typing import Any
 
 #: Set by ``make nightly``.
@@ -12,6 +13,9 @@ NIGHTLY = bool(os.environ.get("LUCIDGRAD_NIGHTLY"))
 #: What the cases of a nightly run are drawn by: the day, unless LUCIDGRAD_SEED says otherwise. It stays in the
 #: environment, so that all processes of a run agree after midnight, too.
 SEED = int(os.environ.setdefault("LUCIDGRAD_SEED", str(datetime.date.today().toordinal()))) if NIGHTLY else 0
+
+#: Of so many tests one is run, another each night; all of them unless LUCIDGRAD_SHARE says otherwise.
+SHARE = int(os.environ.get("LUCIDGRAD_SHARE") or 1)
 
 
 def cases(quick: Any, nightly: Any) -> Any:
@@ -28,3 +32,9 @@ def seeds(quick: int, nightly: int, first: int = 0) -> range:
 def draw(what: int | str) -> random.Random:
     """Random numbers for something, others each night."""
     return random.Random(f"{what} {SEED}" if SEED else what)
+
+
+def in_share(test: str) -> bool:
+    """Whether a test is among those of this run; in as many nights as there are shares, all are."""
+    night = int(os.environ.get("LUCIDGRAD_SEED") or datetime.date.today().toordinal())
+    return (zlib.crc32(test.encode()) + night) % SHARE == 0
