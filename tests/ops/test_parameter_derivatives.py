@@ -98,6 +98,17 @@ def test_in_narrow_dtypes(dtype):
     np.testing.assert_allclose(g.numpy().astype(float), want, rtol=2e-2 if dtype == "float16" else 1e-5)
 
 
+@pytest.mark.parametrize("x", [0.5, 1.5, 2.5, 8.0])
+@pytest.mark.parametrize("a", [1e-3, 0.02, 0.4])
+def test_small_parameters_in_float32(a, x):
+    """Where ``psi(a)`` is large, its powers must not cancel."""
+    a, x = float(np.float32(a)), float(np.float32(x))
+    f, at = special.gammainc, (lg.tensor(a, dtype=lg.float32), lg.tensor(x, dtype=lg.float32))
+    for order in (1, 2, 3):
+        f = lg.func.grad(f)
+        assert f(*at).item() == pytest.approx(exact(FUNCTIONS["gammainc"], (a, x), (order, 0)), rel=2e-5)
+
+
 def test_large_parameters():
     """The gamma distribution is a normal one there: the derivative is that of the limit, turned around."""
     for a in (1e4, 1e6):

@@ -409,7 +409,8 @@ def _zeta_slope_shift(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
     """From ``-s * zeta(s + 1, q)``, the derivative with respect to q."""
     x1, x2 = as_array(xp, x1, g), as_array(xp, x2, g)
     less = xp.hurwitz_zeta(x1 + 1, x2) if order == 1 else xp.zeta_slope(x1 + 1, x2, order=order - 1)
-    return -xp.scale(g, x1 * xp.zeta_slope(x1 + 1, x2, order=order) + order * less)
+    slope = x1 * xp.zeta_slope(x1 + 1, x2, order=order) + order * less
+    return -xp.scale(g, xp.where(x1 > 1, slope, math.nan))  # as the value itself
 
 
 @primitive(

@@ -240,13 +240,21 @@ igamma, igammac = gammainc, gammaincc
 
 # -- their derivatives with respect to the parameter -----------------------------------------------
 def _gamma_logs(xp: Any, a: Any, order: int) -> tuple[Any, Callable[[Any], Any]]:
-    """``psi(a)``, and the function of ``log(t)`` that is the density's derivative over the density."""
-    slopes = psis(xp, a, order)
+    """``psi(a)``, and the function of ``log(t)`` that is the density's derivative over the density.
+
+    The density is ``a`` times an exponential whose logarithm has moderate derivatives for the smallest ``a``, too.
+    """
+    slopes = psis(xp, a + 1, order)
+    once = 1 / a
 
     def factor(log_t: Any) -> Any:
-        return bell(lambda i, j: log_t - slopes[0] if i == 1 else -slopes[i - 1], order, 0)
+        logs = [log_t - slopes[0], *(-slope for slope in slopes[1:])]
+        powers: list[Any] = [1.0]  # derivatives of the exponential, over it
+        for n in range(order):
+            powers.append(sum(math.comb(n, i) * logs[i] * powers[n - i] for i in range(n + 1)))
+        return powers[order] + (order * once) * powers[order - 1]
 
-    return slopes[0], factor
+    return slopes[0] - once, factor
 
 
 def _gamma_series(xp: Any, a: Any, x: Any, order: int) -> Any:
