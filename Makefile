@@ -44,8 +44,9 @@ golden: $(VENV)/.nightly
 sanitize: $(VENV)/.test
 	$(BIN)/python -m tests.sanitize
 
-# Interpreters that are not there are named and left out; a path names one, too.
-PYTHONS ?= python3.12 python3.13
+# Interpreters that are not there are named and left out; a path names one, too. Those of pyenv need not be chosen.
+PYTHONS ?= $(foreach v,3.12 3.13,$(or $(lastword $(wildcard $(PYENV_ROOT)/versions/$v.*/bin/python)),python$v))
+PYENV_ROOT ?= $(HOME)/.pyenv
 other-pythons:
 	@failed=; for python in $(PYTHONS); do \
 	  if version=$$($$python -c 'import sys; print(*sys.version_info[:2], sep=".")' 2>/dev/null); then \

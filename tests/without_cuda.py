@@ -30,18 +30,21 @@ def _for_want_of_cuda(error: BaseException | None) -> bool:
     return isinstance(error, cudasim.EmulatorError)
 
 
-def _reason(error):
-    """An error that led to the one that was raised counts, too: many are said again in the words of a call."""
-    while error is not None and not _for_want_of_cuda(error):
+def excuse(error: BaseException | None) -> str | None:
+    """Why an error is none, where it comes of CUDA and there is meant to be none.
+
+    An error that led to the one that was raised counts, too: many are said again in the words of a call.
+    """
+    while EXPECTED and error is not None and not _for_want_of_cuda(error):
         error = error.__cause__ or error.__context__
-    return None if error is None else f"no CUDA here: {error}"
+    return f"no CUDA here: {error}" if EXPECTED and error is not None else None
 
 
 def _skipping():
     try:
         return (yield)
     except Exception as error:
-        if EXPECTED and (reason := _reason(error)):
+        if reason := excuse(error):
             pytest.skip(reason)
         raise
 
@@ -61,6 +64,6 @@ def pytest_make_collect_report(collector):
     """A file that can't be imported is one skip."""
     report = yield
     found = getattr(getattr(report, "call", None), "excinfo", None)
-    if EXPECTED and report.failed and found is not None and (reason := _reason(found.value)):
+    if report.failed and found is not None and (reason := excuse(found.value)):
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {reason}")
     return report

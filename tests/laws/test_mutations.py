@@ -5,6 +5,7 @@ import types
 import pytest
 from rows import ROWS
 from samples import samples_of
+from without_cuda import excuse
 
 from lucidgrad.core.primitive import ELEMENTWISE, LINEAR, primitive, registry
 from lucidgrad.levels.batching import shift_axis
@@ -34,8 +35,9 @@ def broken(made, samples):
         if law.applies(made):
             try:
                 law.check(made, samples)
-            except Exception:
-                found.add(law.name)
+            except Exception as error:
+                if excuse(error) is None:
+                    found.add(law.name)
     return found
 
 
