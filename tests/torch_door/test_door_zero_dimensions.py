@@ -21,9 +21,10 @@ SEVERAL = ((0,), (-1,), (), (FAR,))  # for functions that take many axes, and na
 
 #: Arguments by the names of parameters, without which functions can't be called; texts are arrays, as `made` says.
 GIVEN = {
-    **dict.fromkeys("input tensor y x1 x2 a b other src".split(), "x"), "index": "i", "indices": "i", "chunks": 1,
-    "k": 1, "q": 0.5, "p": 2.0, "maxnorm": 1.0, "value": 2.0, "start": 0, "length": 1, "repeats": 2, "shifts": 1,
-    "sections": 1, "split_size_or_sections": 1, "split_sizes": [1], "sizes": [1], "reduce": "amax", "tensors": "several",
+    **dict.fromkeys("input tensor y x1 x2 a b other src".split(), "x"), "index": "i", "indices": "i",
+    "chunks": 1, "k": 1, "q": 0.5, "p": 2.0, "maxnorm": 1.0, "value": 2.0, "start": 0, "length": 1, "repeats": 2,
+    "shifts": 1, "sections": 1, "split_size_or_sections": 1, "split_sizes": [1], "sizes": [1], "reduce": "amax",
+    "tensors": "several",
 }  # fmt: skip
 
 #: What some functions are given under these names, unlike the others.
