@@ -5,9 +5,13 @@ NumPy's types. SciPy has none, and neither have the door's functions under its n
 """
 
 import importlib
+from collections.abc import Callable
 from types import ModuleType
 
 import lucidgrad.hips as door
+
+#: What writes the head of a function: ``(start, head, indent) -> text``.
+Line = Callable[[str, str, str], str]
 
 #: The modules that are NumPy's, types and all, and what they have beside that.
 LIBRARIES = {
@@ -87,7 +91,7 @@ from numpy.typing import ArrayLike, NDArray
 """
 
 
-def operators_stub() -> str:
+def operators_stub(line: Line) -> str:
     """The stub of the door itself."""
     below = "".join(f"from lucidgrad.hips import {name} as {name}\n" for name in sorted(door._MODULES))
     types = "".join(
@@ -98,16 +102,8 @@ def operators_stub() -> str:
     functions = ""
     for name in sorted(OPERATORS):
         mark = "@overload\n" if len(OPERATORS[name]) > 1 else ""
-        functions += "".join(f"{mark}{_line(name, head)}\n" for head in OPERATORS[name])
+        functions += "".join(f"{mark}{line(f'def {name}', head, '')}\n" for head in OPERATORS[name])
     return f"{_OPENING}{below}{types}\n__all__ = [\n{exported}]\n\n{_VARIABLES}{functions}"
-
-
-def _line(name: str, head: str) -> str:
-    line = f"def {name}{head}: ..."
-    if len(line) <= 120:
-        return line
-    inside, _, result = head[1:].rpartition(") -> ")
-    return "\n".join([f"def {name}(", f"    {inside},", f") -> {result}: ..."])
 
 
 def library_stub(name: str) -> str:
@@ -116,13 +112,13 @@ def library_stub(name: str) -> str:
     return f"from {name} import *\n" + (f"\n{own}" if own else "")
 
 
-def family_stub(name: str) -> str:
+def family_stub(name: str, line: Line) -> str:
     """The stub of a family of distributions: the parameters that all of its functions have."""
     shapes = "".join(f"{each}: ArrayLike, " for each in FAMILIES[name].split())
     head = f"(x: ArrayLike, {shapes}loc: ArrayLike = 0.0, scale: ArrayLike = 1.0)"
     names = sorted(_module(f"scipy.stats.{name}").__all__)
     exported = "".join(f'    "{each}",\n' for each in names)
-    functions = "".join(f"{_line(each, f'{head} -> NDArray[np.float64] | np.float64')}\n" for each in names)
+    functions = "".join(f"{line(f'def {each}', f'{head} -> NDArray[np.float64] | np.float64', '')}\n" for each in names)
     return f"{_DENSITIES}__all__ = [\n{exported}]\n\n{functions}"
 
 
@@ -130,8 +126,8 @@ def _module(name: str) -> ModuleType:
     return importlib.import_module(f"lucidgrad.hips.{name}")
 
 
-def stubs() -> dict[str, str]:
-    """The stubs by module, without the line that says who writes them."""
-    made = {"lucidgrad.hips": operators_stub()}
+def stubs(line: Line) -> dict[str, str]:
+    """The stubs by module, without the line that says who writes them; another one writes heads of functions."""
+    made = {"lucidgrad.hips": operators_stub(line)}
     made |= {f"lucidgrad.hips.{name}": library_stub(name) for name in LIBRARIES}
-    return made | {f"lucidgrad.hips.scipy.stats.{name}": family_stub(name) for name in FAMILIES}
+    return made | {f"lucidgrad.hips.scipy.stats.{name}": family_stub(name, line) for name in FAMILIES}
