@@ -6,7 +6,7 @@ from typing import Any
 
 from .core import device as devices, dtype as dtypes
 from .core.device import Device
-from .core.dispatch import SCALARS, box, floats, number, promoted
+from .core.dispatch import SCALARS, box, complexes, dtype_of, floats, number, promoted
 from .core.modes import leave, state
 from .levels.dual import has_tangents, without_tangents
 from .levels.layer import Layer, filled
@@ -482,12 +482,11 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     >>> lg.scalar_tensor(3)
     tensor(3.)
     """
-    dtype = (
-        (dtypes.default_complex_dtype() if isinstance(s, complex) else dtypes.get_default_dtype())
-        if dtype is None
-        else dtype
-    )
-    return _filled("scalar_tensor", ((),), number(s), dtype, device, requires_grad)
+    s = number(s)
+    if dtype is None:
+        is_complex = isinstance(s, complex) or dtype_of(s) in complexes
+        dtype = dtypes.default_complex_dtype() if is_complex else dtypes.get_default_dtype()
+    return _filled("scalar_tensor", ((),), s, dtype, device, requires_grad)
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

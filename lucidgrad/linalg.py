@@ -439,6 +439,7 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False, *
             raise ValueError(f"norm: given ord={ord!r} and an array of dimension {x.ndim}, expected axis, or 1 or 2")
         axes = tuple(range(x.ndim))
     if ord is None or (axes is not None and len(axes) == 1 and not isinstance(ord, str)):
+        axes = axes if axis is None else axis  # a 0-d array takes an axis, but no tuple of them
         return vector_norm(x, ord=2 if ord is None else ord, axis=axes, keepdims=keepdims, dtype=dtype)
     if axes is None or len(axes) != 2:
         raise ValueError(f"norm: given ord={ord!r} and axis={axis!r}, expected one axis or two, and two for {ord!r}")

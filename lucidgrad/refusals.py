@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from . import spelling
 from .core.box import Box
 from .core.device import by_array, layers, library_of, recognise
-from .core.dispatch import bound, number
+from .core.dispatch import bound, complexes, dtype_of, number
 from .core.errors import AxisError, DeviceError, OutOfMemoryError
 from .core.primitive import Primitive
 from .core.source import HOME
@@ -169,7 +169,7 @@ def _expected(error: Exception, kind: type, given: Mapping[str, Any], signature:
         return "numbers in lists that are equally long at each depth; nn.utils.rnn.pad_sequence joins shorter ones"
     if isinstance(error, AttributeError) and error.name is not None and not error.name.startswith("__"):
         for name, value in given.items():
-            if value is error.obj and hasattr(bound["Tensor"], error.name):
+            if value is error.obj and hasattr(bound["Tensor"], error.name) and not isinstance(value, complex):
                 return f"a Tensor as {name}"
     return _misfit(given, signature)
 
@@ -261,6 +261,8 @@ def _refuse_primitive(error: Exception, primitive: Primitive, args: Iterable[Any
     shapes = [tuple(getattr(a, "shape", ())) for a in arrays]
     if primitive.kind.name == "elementwise" and isinstance(error, ValueError) and not _broadcast(shapes):
         more = "shapes that broadcast against each other"
+    elif isinstance(error, (TypeError, AttributeError)) and any(map(_is_complex, arrays)):
+        more = _REALS
     elif isinstance(error, TypeError) and primitive.kind.name == "elementwise" and not keywords:
         more = f"dtypes that {primitive.name} is defined for"
     elif isinstance(error, IndexError):
@@ -273,6 +275,22 @@ def _broadcast(shapes: list[Any]) -> bool:
         if len({s[-k] for s in shapes if len(s) >= k} - {1}) > 1:
             return False
     return True
+
+
+_REALS = "real numbers; lg.real(x), lg.imag(x) and lg.abs(x) give such"
+
+
+def _is_complex(value: Any) -> bool:
+    return type(value) is complex or dtype_of(value) in complexes
+
+
+def only_real(name: str, *values: Any) -> None:
+    """Refuse complex numbers among tensors, arrays and numbers, in the name of a function of real ones."""
+    for value in values:
+        if _is_complex(value):
+            error = TypeError(f"{name}: given {describe(value)}, expected {_REALS}")
+            error._expected = _REALS  # type: ignore[attr-defined]  # for a function that the call was a part of
+            raise error
 
 
 def _foreign(name: str, place: int, value: Any) -> Exception:
@@ -300,6 +318,7 @@ def _setting(value: Any, function: str, name: str) -> Any:
 
 
 bound["refuse"], bound["foreign"], bound["setting"] = _refuse_primitive, _foreign, _setting
+bound["only_real"] = only_real
 
 
 @functools.cache

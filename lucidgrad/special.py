@@ -16,7 +16,7 @@ from .ops.elementwise.complex import hypot as _hypot
 from .ops.elementwise.exponential import exp, exp2, expm1, log, log1p, logaddexp, pow as _pow, xlogy
 from .ops.elementwise.rounding import round
 from .ops.elementwise.trigonometric import sin as _sin, sinc
-from .ops.numbers import together as _together
+from .ops.numbers import only_real as _only_real, together as _together
 from .ops.special.airy import airy_ai
 from .ops.special.bessel import i0, i0e, i1, i1e
 from .ops.special.cylinder import bessel_j0, bessel_j1, bessel_y0, bessel_y1, spherical_bessel_j0
@@ -169,6 +169,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.5]
     """
+    _only_real("boxcox", x, lmbda)
     x, lmbda = _together(x, lmbda)
     x = _array(x, lmbda)
     return _boxcox(x, log(x), lmbda)
@@ -185,6 +186,7 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.5]
     """
+    _only_real("boxcox1p", x, lmbda)
     x, lmbda = _together(x, lmbda)
     x = _array(x, lmbda)
     return _boxcox(x + 1, log1p(x), lmbda)
@@ -210,6 +212,7 @@ def inv_boxcox(y: Any, lmbda: Any) -> Any:
     >>> y.grad.tolist()
     [1.0, 2.0]
     """
+    _only_real("inv_boxcox", y, lmbda)
     y, lmbda = _together(y, lmbda)
     z = y * lmbda
     near, end = abs(z) < 0.1, z == -1  # a series: exact at zero, with all its derivatives; and where x is zero
@@ -236,6 +239,7 @@ def huber(delta: Any, r: Any) -> Any:
     >>> r.grad.tolist()
     [0.5, 1.0]
     """
+    _only_real("huber", delta, r)
     delta, r = _together(delta, r)
     delta, r = _array(delta, r), _array(r, delta)
     size = abs(r)
@@ -256,6 +260,7 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     >>> r.grad.tolist()
     [0.0, 0.8944]
     """
+    _only_real("pseudo_huber", delta, r)
     delta, r = _together(delta, r)
     delta, r = _array(delta, r), _array(r, delta)
     safe = _where(delta < 0, 1.0, delta)
@@ -275,6 +280,7 @@ def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
     >>> x.grad.tolist()
     [0.25, 0.1111]
     """
+    _only_real("fdtr", dfn, dfd, x)
     dfn, dfd, x = _together(dfn, dfd, x)
     return betainc(dfn * 0.5, dfd * 0.5, dfn * x / (dfd + dfn * x))
 
@@ -290,6 +296,7 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
     >>> x.grad.tolist()
     [-0.25, -0.1111]
     """
+    _only_real("fdtrc", dfn, dfd, x)
     dfn, dfd, x = _together(dfn, dfd, x)
     return betainc(dfd * 0.5, dfn * 0.5, dfd / (dfd + dfn * x))
 

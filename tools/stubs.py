@@ -20,7 +20,7 @@ import lucidgrad.numpy
 import lucidgrad.torch
 from lucidgrad.tensor.deferred import Deferred
 
-from . import door_meanings
+from . import door_meanings, hips_stubs
 from .meanings import (
     EXCEPTIONS as _EXCEPTIONS,
     FLAGS as _FLAGS,
@@ -484,7 +484,9 @@ def stubs() -> dict[Path, str]:
     """All stubs by file, each beside the module that it speaks of."""
     made = {name: module_stub(importlib.import_module(name)) for name in (*MODULES, *DOORS)}
     made[lg.Tensor.__module__] = tensor_stub()
-    found = {Path(str(sys.modules[name].__file__)).with_suffix(".pyi"): text for name, text in made.items()}
+    made |= {name: f"{_HEAD}\n{text}" for name, text in hips_stubs.stubs(_line).items()}
+    files = {name: Path(str(importlib.import_module(name).__file__)) for name in made}
+    found = {files[name].with_suffix(".pyi"): text for name, text in made.items()}
     return found | dict(map(_shared, SHARED))
 
 

@@ -35,7 +35,7 @@ class Call:
     batch, rules, only, index, pulls, revive, flat = None, (), None, 0, (), None, False
 
     pushing = False  # whether backward is being transposed
-    single = inline = False
+    single = inline = real = False
     reads = False  # whether forward read values, which may have become numbers on ctx
     elder: Any = None  # the observer of operations that was there before this call
     fork: Any = None

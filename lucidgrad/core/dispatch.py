@@ -20,6 +20,7 @@ from .tape import Extras, Fork, Node, Output, make_node, storage
 
 SCALARS = (bool, int, float, complex)
 
+
 #: Dtypes of which Python floats take the dtype; back ends add theirs.
 floats: set[Any] = set()
 complexes: set[Any] = set()
@@ -29,8 +30,9 @@ halves: set[Any] = set()  # those of 16 bits, which hold numbers that float32 co
 numbers: dict[type, type] = {}
 
 #: What is defined above the engine, by name: ``Tensor``, which results are boxed in; ``refuse``, which says what is
-#: wrong with a call; ``in_single``, which computes in float32 what is given in 16 bits; ``widest`` and ``in_widest``,
-#: for floats of several dtypes; ``setting``, which makes a number of what stands for one.
+#: wrong with a call; ``only_real``, which refuses complex numbers; ``in_single``, which computes in float32 what is
+#: given in 16 bits; ``widest`` and ``in_widest``, for floats of several dtypes; ``setting``, which makes a number of
+#: what stands for one.
 bound: dict[str, Any] = {}
 
 
@@ -218,6 +220,8 @@ def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alia
 # -- the generic path ----------------------------------------------------------------------------
 def compute(primitive: Primitive, arrays: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Run a primitive on raw arrays, batched ones and Python scalars in any mixture."""
+    if primitive.real:
+        bound["only_real"](primitive.name, *arrays)
     home, first = home_of(*map(type, arrays))
     if home is None:
         return _compute_mixed(primitive, arrays, keywords)

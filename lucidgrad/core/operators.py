@@ -12,7 +12,7 @@ from typing import Any
 from lucidgrad.spelling import REQUIRED, Head, complete, head, others, settings
 
 from . import device, dispatch
-from .dispatch import apply, bound, box, floats, halves, settle
+from .dispatch import apply, bound, box, settle
 from .items import Words, meta_of
 from .modes import new, precision, recording, told, unusual
 from .primitive import ELEMENTWISE, ROUNDED, Primitive, registry
@@ -232,10 +232,10 @@ class _Template:
     def _run(self, wanted: Sequence[int], lead: str = "_lead") -> list[str]:
         """Compute, and record for those of these inputs that have a history; ``lead`` is the array others follow."""
         arrays = ", ".join(f"_a{i}" for i in range(len(self.xs)))
-        lines = ["try:"]
-        if self.p.dtype == "float" or self.p.single:  # integers become floats, 16 bits 32: apply sees to their dtype
-            other = [f"{lead}.dtype not in _floats"] * (self.p.dtype == "float")
-            other += [f"{lead}.dtype in _halves"] * self.p.single
+        # integers become floats, 16 bits 32, and complex numbers may be refused: apply sees to these dtypes
+        unlike = {"not in _floats": self.p.dtype == "float", "in _halves": self.p.single, "in _complexes": self.p.real}
+        other, lines = [f"{lead}.dtype {dtypes}" for dtypes, so in unlike.items() if so], ["try:"]
+        if other:
             lines += [f"    _found = _by_dtype[_kind][{lead}.dtype]", "except KeyError:"]
             lines += [f"    if {' or '.join(other)}:", *deep(deep([self.fallback]))]
             lines += [f"    _found = _P.kernels_for(_kind, {lead}.dtype)"]
@@ -354,18 +354,17 @@ _WORDS = Words(output="_y", input="_a{}", keyword="{}", meta="_meta_of")
 #: Operands that broadcast may be smaller than the result, which is what the rules meet.
 _BIG_RESULT = "_big = _limit is not None and _y.size > _limit"
 
+_OF_DISPATCH = "alike apply complexes extras_of fits floats halves history lifted settle track_view unified unusual"
+
 #: Globals of the compiled operators, beside `dispatch.bound`; there they have an underscore before their names.
 _NAMES: dict[str, Any] = {
-    **{name: getattr(dispatch, name) for name in "alike apply extras_of fits history lifted settle".split()},
-    **{f.__name__: f for f in (dispatch.track_view, dispatch.unified, layer_among, meta_of, Node)},
+    **{name: getattr(dispatch, name) for name in _OF_DISPATCH.split()},
+    **{f.__name__: f for f in (layer_among, meta_of, Node)},
     "cast": lambda x, dtype: registry["astype"].op(x, dtype=dtype),
     "clock": clock,
-    "floats": floats,
-    "halves": halves,
     "new": new.get,
     "now": recording.get,
     "precision": precision.get,
     "told": told.get,
     "places": device.places,
-    "unusual": unusual,
 }

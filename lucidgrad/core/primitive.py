@@ -179,6 +179,7 @@ class Primitive:
         single: bool | None,
         inline: bool = False,
         casts: bool = False,
+        real: bool = False,
     ) -> None:
         code, defaults = program.__code__, program.__defaults__ or ()  # inspect.signature costs an import its time
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -199,7 +200,7 @@ class Primitive:
                 f"primitive {program.__name__}: a parameter is called g, xp, y or _..., as others already are"
             )
         self.name = program.__name__
-        self.program, self.kind, self.jvp, self.batch = program, kind, jvp, batch
+        self.program, self.kind, self.jvp, self.batch, self.real = program, kind, jvp, batch, real
         self.view, self.outputs, self.dtype, self.inline, self.casts = view, outputs, dtype, inline, casts
         self.precision, self.single = precision, vjp is not None and (kind.single if single is None else single)
         self.arrays = arrays[1:]
@@ -315,6 +316,7 @@ def primitive(
     single: bool | None = None,
     inline: bool = False,
     casts: bool = False,
+    real: bool = False,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[P, R]]:
     """Declare a primitive: the decorated program computes it with any namespace ``xp``.
 
@@ -349,11 +351,13 @@ def primitive(
         records its program, and dual numbers run it unless there is a ``jvp``.
     casts
         The public function of one array takes a ``dtype``, too, which the array is cast to first.
+    real
+        It computes with real numbers alone: complex ones, which would lose their imaginary parts, are refused.
     """
     from .operators import compile_op
 
     def declare(program: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
-        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision, single, inline, casts)
+        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision, single, inline, casts, real)
         made.op = compile_op(made)
         functools.update_wrapper(made.op, program, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         del made.op.__wrapped__  # type: ignore[attr-defined]  # its signature has xp, ours has not

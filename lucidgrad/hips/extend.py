@@ -6,7 +6,7 @@ these rules are written with ``autograd.numpy``, derivatives of every order foll
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from lucidgrad.autograd.function import Function
 from lucidgrad.core.modes import state
@@ -23,6 +23,9 @@ __all__ = [
     "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum",
     "defvjp_argnums", "notrace_primitive", "primitive", "vspace",
 ]  # fmt: skip
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Call:
@@ -135,7 +138,7 @@ def _moved(cls: type[_Primitive], ctx: Any, *tangents: Any) -> Any:
     return tuple(trees.flatten(as_tensors(moved))[0])
 
 
-def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
+def primitive(f_raw: Callable[P, R]) -> Callable[P, R]:
     """A function of arrays that is differentiated by rules of its own.
 
     Examples
@@ -162,7 +165,7 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
+def notrace_primitive(f_raw: Callable[P, R]) -> Callable[P, R]:
     """A function of the values alone: its results do not depend on what is being differentiated."""
 
     @functools.wraps(f_raw)

@@ -27,6 +27,12 @@ def axes_of(name: str, axis: Any, rank: int) -> tuple[int, ...]:
     return axes
 
 
+def axes_of_one(name: str, axis: Any) -> tuple[int, ...]:
+    """No axes, for a 0-d tensor: to PyTorch it is a vector of one element, whose axis may be named."""
+    axes_of(name, axis, 1)
+    return ()
+
+
 def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
     """A shape, of which a single size may stand for a tuple of one."""
     try:

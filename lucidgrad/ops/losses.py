@@ -101,6 +101,7 @@ def _squared_error_jvp(xp: Any, y: Any, xs: Any, ts: Any) -> Any:
     jvp=_squared_error_jvp,
     batch=through_program("mean_squared_error"),
     dtype="float",
+    real=True,
     precision="full",
 )
 def mean_squared_error(xp: Any, x1: Any, x2: Any, /) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 from lucidgrad.core.dispatch import complexes, dtype_of, floats, number, numbers, promoted
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.precision import widest
+from lucidgrad.refusals import only_real as only_real
 
 INF, NAN = float("inf"), float("nan")
 
@@ -59,4 +60,6 @@ def _is_array(value: Any) -> bool:
 
 def as_array(xp: Any, x: Any, like: Any) -> Any:
     """A Python number as an array, for functions that take no numbers."""
+    if isinstance(x, complex) and not is_complex(like.dtype):
+        return xp.zeros_like(like) + x
     return xp.full_like(like, fill_value=x) if isinstance(x, (int, float, complex)) else x

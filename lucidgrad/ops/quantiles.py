@@ -9,7 +9,7 @@ from lucidgrad.levels.batching import Batched
 
 from .axes import axis_of, part, product
 from .conventions import ValuesAndIndices, pick
-from .numbers import NAN, inexact, is_complex
+from .numbers import NAN, inexact, only_real
 from .reduction import mean, reduced
 from .sorting import argsort
 
@@ -17,8 +17,7 @@ from .sorting import argsort
 # -- axes as one ---------------------------------------------------------------------------------
 def _rows(name: str, x: Any, axis: Any) -> Any:
     """A real array with the axes to reduce as one, the last."""
-    if is_complex(x.dtype):
-        raise TypeError(f"{name}: given {x.dtype}, expected real numbers: complex ones have no order")
+    only_real(name, x)
     axes = reduced(axis, x.ndim)
     rest = tuple(a for a in range(x.ndim) if a not in axes)
     sizes = tuple(x.shape[a] for a in rest), product([x.shape[a] for a in axes])

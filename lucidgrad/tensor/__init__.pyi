@@ -833,13 +833,11 @@ class Tensor(metaclass=TensorType):
     def mode(self, /, axis: builtins.int = -1, *, keepdims: builtins.bool = False) -> ValuesAndIndices: ...
     def moveaxis(
         self,
-        /,
         source: builtins.int | Sequence[builtins.int],
         destination: builtins.int | Sequence[builtins.int],
     ) -> Tensor: ...
     def movedim(
         self,
-        /,
         source: builtins.int | Sequence[builtins.int],
         destination: builtins.int | Sequence[builtins.int],
     ) -> Tensor: ...

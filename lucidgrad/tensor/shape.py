@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lucidgrad.core import device
-from lucidgrad.ops.axes import axes_of
+from lucidgrad.ops.axes import axes_of_one, moved
 from lucidgrad.ops.elementwise import arithmetic, copies
 from lucidgrad.ops.indexing import scattering, selection
 from lucidgrad.ops.linalg import products
@@ -38,8 +38,7 @@ class Shaping:
         sizes: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
         dims = range(len(sizes)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
         if not sizes:  # one element, of which no axis is left to remove
-            axes_of("squeeze", tuple(dims), 1)
-            dims = ()
+            dims = axes_of_one("squeeze", tuple(dims))
         return layout.squeeze(self, tuple(d for d in dims if sizes[d] == 1))
 
     def expand_as(self, other: Any) -> Any:
@@ -67,9 +66,26 @@ class Shaping:
     flatten = layout.flatten
     ravel = layout.ravel
     unflatten = layout.unflatten
-    movedim = moveaxis = layout.moveaxis
-    flip: Callable[..., Any] = layout.flip
-    roll = layout.roll
+
+    def movedim(self, source: Any, destination: Any) -> Any:
+        """The axes in another order: some move to new positions, the rest keep theirs."""
+        if not self.shape:  # type: ignore[attr-defined]
+            moved(source, destination, 1)  # which checks them
+            source = destination = ()
+        return layout.moveaxis(self, source, destination)
+
+    moveaxis = movedim
+
+    def flip(self, axis: Any = None) -> Any:
+        """The elements in reverse order along one axis, several, or all."""
+        if axis is not None and not self.shape:  # type: ignore[attr-defined]
+            axis = axes_of_one("flip", axis)
+        return layout.flip(self, axis)
+
+    def roll(self, shift: Any, axis: Any = None) -> Any:
+        """The elements shifted along axes; without any, as if the tensor were flat."""
+        return layout.roll(self, shift, None if axis in ((), []) else axis)
+
     tril = diagonals.tril
     triu = diagonals.triu
     diagonal = diagonals.diagonal

@@ -107,6 +107,9 @@ def test_pinned_to_the_releases_that_are_accepted():
     bounds = f">={first},<{major}.{int(minor) + 1}"
     extras = PROJECT["project"]["optional-dependencies"]
     assert extras == {f"cuda{n}": [f"cupy-cuda{n}x{bounds}"] for n in (12, 13)}
+    lucidgrad = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (needs,) = lucidgrad["optional-dependencies"]["cudasim"]  # the same for the copy in lucidgrad's wheel
+    assert needs.partition(";")[0] == f"cupy-cuda12x{bounds}"
 
 
 # -- in an environment without lucidgrad ---------------------------------------------------------

@@ -24,6 +24,11 @@ CALLS = {
     "squeeze of all axes": (lambda m, x, i: x.squeeze(), V, 1.0),
     "transpose": (lambda m, x, i: x.transpose(0, -1), V, 1.0),
     "swapaxes": (lambda m, x, i: m.swapaxes(x, -1, 0), V, 1.0),
+    "flip": (lambda m, x, i: x.flip(0), V, 1.0),
+    "flip of several axes": (lambda m, x, i: x.flip((-1,)), V, 1.0),
+    "movedim": (lambda m, x, i: x.movedim(0, -1), V, 1.0),
+    "moveaxis": (lambda m, x, i: x.moveaxis((0,), (0,)), V, 1.0),
+    "roll": (lambda m, x, i: x.roll(1, ()), V, 1.0),
     "index_fill of a tensor": (lambda m, x, i: x.index_fill(0, i, m.tensor(2.0)), 2.0, 0.0),
 }
 
@@ -90,11 +95,19 @@ def test_what_a_0d_tensor_has_not():
         lambda: x.index_fill(1, lg.tensor(0), 1),
         lambda: x.squeeze(1),
         lambda: x.transpose(0, 1),
+        lambda: x.flip(1),
+        lambda: x.movedim(0, 1),
+        lambda: x.flatten(1),
     ):
         with pytest.raises(IndexError, match="out of"):
             call()
     with pytest.raises(RuntimeError, match="expected one"):
         x.index_select(0, lg.tensor([0, 0]))
+
+
+def test_no_axes_roll_all():
+    """As in PyTorch, where that is the default."""
+    assert lg.arange(3).roll(1, ()).tolist() == [2, 0, 1]
 
 
 def test_margin_losses():

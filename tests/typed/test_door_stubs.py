@@ -14,6 +14,9 @@ from typed.test_stubs import matches
 import lucidgrad as lg
 import lucidgrad.numpy
 import lucidgrad.torch
+from lucidgrad import hips
+from tools import stubs
+from tools.hips_stubs import OPERATORS
 
 #: Spellings of expressions that checkers object to by themselves: comparisons of unlike words.
 REFUSED = {"conj", "positive", "selu"}
@@ -87,3 +90,11 @@ def test_calls(tmp_path, mypy, monkeypatch, door, calls, head, least):
     assert not wrong, "\n".join(wrong)
     assert all_ - taken <= REFUSED, sorted(all_ - taken)
     assert len(refused) <= (1 - least) * len(known)
+
+
+def test_operators_of_hips():
+    """The stub of that door has its operators, each with the parameters that it takes."""
+    assert {*OPERATORS, "primitive"} == {*hips.__all__}
+    for name, heads in OPERATORS.items():
+        for word in {word for head in heads for word in re.findall(r"(\w+): ", head)}:
+            assert stubs.takes(getattr(hips, name), word), f"{name}({word}=)"

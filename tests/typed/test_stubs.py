@@ -17,8 +17,9 @@ from tools import stubs
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
-#: How many annotations say ``Any``: what functions of other people take and give, raw arrays, and what was saved.
-LOOSE = 65
+#: How many annotations say ``Any``: what functions of other people take and give (most of them in the door for HIPS
+#: autograd, whose operators are about nothing else), raw arrays, and what was saved.
+LOOSE = 117
 
 
 def test_committed():

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from typed import user_code, user_doors
+from typed import user_code, user_doors, user_hips
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-CODE = [HERE / "user_code.py", HERE / "user_doors.py"]
+CODE = [HERE / "user_code.py", HERE / "user_doors.py", HERE / "user_hips.py"]
 RULES = {
     "typeCheckingMode": "strict",
     "enableTypeIgnoreComments": False,  # which are mypy's
@@ -20,7 +20,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("program", [user_code, user_doors])
+@pytest.mark.parametrize("program", [user_code, user_doors, user_hips])
 def test_runs(program):
     program.main()
 

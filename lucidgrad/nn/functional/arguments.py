@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.func import is_transformed
+from lucidgrad.ops.numbers import only_real
 from lucidgrad.tensor import Tensor
 
 Sizes = int | Sequence[int]
@@ -76,6 +77,7 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
 
 def reduced(name: str, loss: Tensor, reduction: str) -> Tensor:
     """A loss for each element as it is, its mean or its sum."""
+    only_real(name, loss)
     if reduction == "mean":
         return loss.mean()
     if reduction == "sum":

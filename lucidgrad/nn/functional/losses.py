@@ -7,7 +7,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
 from lucidgrad.ops.losses import mean_squared_error
-from lucidgrad.ops.numbers import evened
+from lucidgrad.ops.numbers import evened, only_real
 from lucidgrad.tensor import Tensor
 
 from .arguments import legacy_reduction, on_host, reduced
@@ -212,6 +212,7 @@ def binary_cross_entropy(
     """
     p, t, weight = evened(input, target, weight)
     _same_shape("binary_cross_entropy", p, t)
+    only_real("binary_cross_entropy", p, t)
     raw = on_host(p)
     if raw is not None and raw.size and not (raw.min() >= 0 and raw.max() <= 1):
         raise RuntimeError(
@@ -341,6 +342,7 @@ def gaussian_nll_loss(
     >>> loss.item(), var.grad.tolist()
     (2.0, [-1.5])
     """
+    only_real("gaussian_nll_loss", input, target, var)
     x, target, var = evened(input, target, var)
     v: Any = var if isinstance(var, Tensor) else lg.full_like(x, var)
     shape = tuple(x.shape)

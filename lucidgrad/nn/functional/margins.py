@@ -5,7 +5,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
-from lucidgrad.ops.numbers import evened
+from lucidgrad.ops.numbers import evened, only_real
 from lucidgrad.tensor import Tensor
 
 from .arguments import legacy_reduction, reduced
@@ -125,6 +125,7 @@ def hinge_embedding_loss(
     (1.25, [1.0, -1.0])
     """
     x: Any = input
+    only_real("hinge_embedding_loss", x, target)
     loss = lg.where(target != 1, (margin - x).clip(min=0), 0) + lg.where(target != -1, x, 0)
     return reduced("hinge_embedding_loss", loss, legacy_reduction(size_average, reduce, reduction))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from lucidgrad.core.dispatch import complexes
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
+from lucidgrad.refusals import only_real
 
 from . import complex
 from .arithmetic import divide, multiply, subtract
@@ -24,7 +25,7 @@ _GELU_INNER, _GELU_CUBIC = 2 * math.sqrt(2 / math.pi), 0.044715  # sigmoid(2 * u
 
 
 # -- made of straight lines ----------------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y: xp.where(y <= 0, 0, g))
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y: xp.where(y <= 0, 0, g), real=True)
 def relu(xp: Any, x: Any, /) -> Any:
     """Rectifier ``max(x, 0)``; its derivative at zero is zero.
 
@@ -43,6 +44,7 @@ def relu(xp: Any, x: Any, /) -> Any:
     ELEMENTWISE,
     vjp=lambda xp, g, x, *, negative_slope: xp.where(x > 0, g, g * negative_slope),
     dtype="float",
+    real=True,
 )
 def leaky_relu(xp: Any, x: Any, /, negative_slope: float = 0.01) -> Any:
     """Rectifier with a slope below zero, which is also its derivative at zero.
@@ -62,7 +64,7 @@ def _within(xp: Any, g: Any, x: Any, *, min_val: float, max_val: float) -> Any:
     return xp.where((x <= min_val) | (x >= max_val), 0, g)
 
 
-@primitive(ELEMENTWISE, vjp=_within, dtype="float")
+@primitive(ELEMENTWISE, vjp=_within, dtype="float", real=True)
 def hardtanh(xp: Any, x: Any, /, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """Values limited to ``[min_val, max_val]``; the derivative at both ends is zero (unlike that of `clip`).
 
@@ -91,7 +93,7 @@ def relu6(x: Any, /) -> Any:
     return hardtanh(x, min_val=0.0, max_val=6.0)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.where((x > -3) & (x < 3), g / 6, 0), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.where((x > -3) & (x < 3), g / 6, 0), dtype="float", real=True)
 def hardsigmoid(xp: Any, x: Any, /) -> Any:
     """Straight lines near the logistic function: ``relu6(x + 3) / 6``; the derivative at -3 and 3 is zero.
 
@@ -110,7 +112,7 @@ def _hardswish_vjp(xp: Any, g: Any, x: Any) -> Any:
     return xp.where(x <= -3, 0, xp.where(x < 3, g * (x / 3 + 0.5), g))
 
 
-@primitive(ELEMENTWISE, vjp=_hardswish_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_hardswish_vjp, dtype="float", real=True)
 def hardswish(xp: Any, x: Any, /) -> Any:
     """``x * hardsigmoid(x)``; the derivative at -3 is zero, at 3 it is one.
 
@@ -136,6 +138,7 @@ def threshold(x: Any, /, threshold: float, value: float) -> Any:
     >>> x.grad.tolist()
     [0.0, 0.0, 1.0]
     """
+    only_real("threshold", x, threshold, value)
     return where(x <= threshold, value, x)
 
 
@@ -150,6 +153,7 @@ def hardshrink(x: Any, /, lambd: float = 0.5) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.0, 1.0]
     """
+    only_real("hardshrink", x)
     return where(complex.abs(x) <= lambd, 0, x)
 
 
@@ -164,6 +168,7 @@ def softshrink(x: Any, /, lambd: float = 0.5) -> Any:
     >>> x.grad.tolist()
     [1.0, 0.0, 1.0]
     """
+    only_real("softshrink", x)
     return subtract(x, clip(x, -lambd, lambd))
 
 
@@ -173,7 +178,7 @@ def _elu_vjp(xp: Any, g: Any, x: Any, *, alpha: float) -> Any:
     return xp.where(x > 0, g, g * (xp.exp(xp.where(x > 0, 0, x)) * alpha))
 
 
-@primitive(ELEMENTWISE, vjp=_elu_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_elu_vjp, dtype="float", real=True)
 def elu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
     """Exponential linear unit: ``x`` above zero, else ``alpha * (exp(x) - 1)``.
 
@@ -192,7 +197,7 @@ def _celu_vjp(xp: Any, g: Any, x: Any, *, alpha: float) -> Any:
     return xp.where(x > 0, g, g * xp.exp(xp.where(x > 0, 0, x) / alpha))
 
 
-@primitive(ELEMENTWISE, vjp=_celu_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_celu_vjp, dtype="float", real=True)
 def celu(xp: Any, x: Any, /, alpha: float = 1.0) -> Any:
     """Smooth `elu` for ``alpha > 0``: ``x`` above zero, else ``alpha * (exp(x / alpha) - 1)``.
 
@@ -249,7 +254,7 @@ def sigmoid_pull(xp: Any, h: Any, s: Any, /) -> Any:
     return h * (s - s * s)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.sigmoid(-x), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.sigmoid(-x), dtype="float", real=True)
 def logsigmoid(xp: Any, x: Any, /) -> Any:
     """Logarithm of `sigmoid`, exact for large negative values.
 
@@ -269,7 +274,7 @@ def _softplus_vjp(xp: Any, g: Any, x: Any, *, beta: float, threshold: float) -> 
     return xp.where(z > threshold, g, g * xp.sigmoid(z))
 
 
-@primitive(ELEMENTWISE, vjp=_softplus_vjp, dtype="float", precision="full")
+@primitive(ELEMENTWISE, vjp=_softplus_vjp, dtype="float", real=True, precision="full")
 def softplus(xp: Any, x: Any, /, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """Smooth rectifier ``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x > threshold``.
 
@@ -317,7 +322,7 @@ def _mish_vjp(xp: Any, g: Any, x: Any) -> Any:
     return g * (t + xp.scale(slope, x))
 
 
-@primitive(ELEMENTWISE, vjp=_mish_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_mish_vjp, dtype="float", real=True)
 def mish(xp: Any, x: Any, /) -> Any:
     """``x * tanh(softplus(x))``.
 
@@ -351,7 +356,7 @@ def _gelu_vjp(xp: Any, g: Any, x: Any, *, approximate: str) -> Any:
     return g * (xp.where(high, share, other) + slope)
 
 
-@primitive(ELEMENTWISE, vjp=_gelu_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_gelu_vjp, dtype="float", real=True)
 def gelu(xp: Any, x: Any, /, approximate: str = "none") -> Any:
     """``x`` times the normal distribution function of ``x``, or a formula with ``tanh`` that is close to it.
 

@@ -5,7 +5,7 @@ from typing import Any
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.ops import reduction
-from lucidgrad.ops.numbers import INF, inexact, is_complex
+from lucidgrad.ops.numbers import INF, inexact, is_complex, only_real
 
 
 # -- order ---------------------------------------------------------------------------------------
@@ -140,7 +140,8 @@ def isposinf(x: Any, /) -> Any:
     >>> lg.isposinf(lg.tensor([1.0, float("inf"), float("-inf")])).tolist()
     [False, True, False]
     """
-    return equal(_need_real("isposinf", x), INF)
+    only_real("isposinf", x)
+    return equal(x, INF)
 
 
 def isneginf(x: Any, /) -> Any:
@@ -152,13 +153,8 @@ def isneginf(x: Any, /) -> Any:
     >>> lg.isneginf(lg.tensor([1.0, float("inf"), float("-inf")])).tolist()
     [False, False, True]
     """
-    return equal(_need_real("isneginf", x), -INF)
-
-
-def _need_real(name: str, x: Any) -> Any:
-    if is_complex(x.dtype):
-        raise TypeError(f"{name}: given {x.dtype}, expected real numbers")
-    return x
+    only_real("isneginf", x)
+    return equal(x, -INF)
 
 
 def isreal(x: Any, /) -> Any:

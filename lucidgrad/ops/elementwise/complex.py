@@ -119,6 +119,7 @@ def abs(xp: Any, x: Any, /) -> Any:
     ELEMENTWISE,
     vjp=(lambda xp, g, y, x1: xp.unscale(xp.scale(g, x1), y), lambda xp, g, y, x2: xp.unscale(xp.scale(g, x2), y)),
     dtype="float",
+    real=True,
 )
 def hypot(xp: Any, x1: Any, x2: Any, /) -> Any:
     """``sqrt(x1**2 + x2**2)`` without overflow; its derivatives at (0, 0) are zero.
@@ -170,6 +171,7 @@ sgn = sign
     ELEMENTWISE,
     vjp=(lambda xp, g, y, x1: g * (xp.sign(x1) * xp.sign(y)), lambda xp, g: xp.zeros_like(g)),
     dtype="float",
+    real=True,
 )
 def copysign(xp: Any, x1: Any, x2: Any, /) -> Any:
     """``abs(x1)`` with the sign of ``x2``; its derivative where ``x1`` is zero is zero.

@@ -10,7 +10,7 @@ from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.levels.batching import of_one_batch
 from lucidgrad.levels.layer import Layer
 from lucidgrad.ops.conventions import MantissaAndExponent
-from lucidgrad.ops.numbers import is_complex, is_inexact, together
+from lucidgrad.ops.numbers import is_complex, is_inexact, only_real, together
 from lucidgrad.ops.shape.layout import broadcast_arrays
 
 __all__ = ["complex", "frac", "frexp", "gcd", "lcm", "ldexp", "polar", "view_as_complex", "view_as_real"]
@@ -33,8 +33,9 @@ def frac(x: Any, /) -> Any:
     >>> y.tolist(), x.grad.tolist()
     ([0.5, -0.25], [1.0, 1.0])
     """
-    if not is_inexact(x.dtype) or is_complex(x.dtype):
-        raise RuntimeError(f"frac: given {x.dtype}, expected real numbers")
+    only_real("frac", x)
+    if not is_inexact(x.dtype):
+        raise RuntimeError(f"frac: given {x.dtype}, expected floating-point numbers")
     return x - ops.trunc(x)
 
 
@@ -49,6 +50,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     >>> x.grad.tolist()
     [8.0, 0.5]
     """
+    only_real("ldexp", x1, x2)
     x1, x2 = together(x1, x2)
     if not hasattr(x2, "dtype"):
         x2 = ops.asarray(x2, dtype=x1.dtype, device=x1.device)
@@ -70,8 +72,9 @@ def frexp(x: Any, /) -> MantissaAndExponent:
     >>> y.mantissa.tolist(), y.exponent.tolist(), x.grad.tolist()
     ([0.75, 0.0], [2, 0], [0.25, 1.0])
     """
-    if not is_inexact(x.dtype) or is_complex(x.dtype):
-        raise RuntimeError(f"frexp: given {x.dtype}, expected real numbers")
+    only_real("frexp", x)
+    if not is_inexact(x.dtype):
+        raise RuntimeError(f"frexp: given {x.dtype}, expected floating-point numbers")
     size = ops.abs(x).detach()
     plain = ops.isfinite(size) & (size != 0)
     e = ops.where(plain, ops.floor(ops.log2(ops.where(plain, size, 1.0))) + 1, 0.0)

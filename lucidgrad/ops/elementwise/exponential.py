@@ -131,6 +131,7 @@ def _portion(xp: Any, g: Any, x: Any, other: Any, part: Any = None) -> Any:
     ELEMENTWISE,
     vjp=(lambda xp, g, x1, x2: _portion(xp, g, x1, x2), lambda xp, g, x1, x2: _portion(xp, g, x2, x1)),
     dtype="float",
+    real=True,
     precision="full",
 )
 def logaddexp(xp: Any, x1: Any, x2: Any, /) -> Any:
@@ -162,6 +163,7 @@ def _binary_portion(xp: Any, g: Any, x: Any, other: Any) -> Any:
     ELEMENTWISE,
     vjp=(lambda xp, g, x1, x2: _binary_portion(xp, g, x1, x2), lambda xp, g, x1, x2: _binary_portion(xp, g, x2, x1)),
     dtype="float",
+    real=True,
 )
 def logaddexp2(xp: Any, x1: Any, x2: Any, /) -> Any:
     """``log2(2**x1 + 2**x2)`` without overflow.

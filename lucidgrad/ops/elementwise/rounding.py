@@ -83,7 +83,7 @@ def round(xp: Any, x: Any, /) -> Any:
     return xp.round(x)
 
 
-@primitive(ELEMENTWISE, dtype="float")
+@primitive(ELEMENTWISE, dtype="float", real=True)
 def heaviside(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Step function: 0 below zero, 1 above, ``x2`` at zero; not differentiable.
 
@@ -96,7 +96,7 @@ def heaviside(xp: Any, x1: Any, x2: Any, /) -> Any:
     return xp.where(x1 == 0, x2, xp.where(x1 < 0, 0, xp.where(x1 > 0, 1, x1)))
 
 
-@primitive(ELEMENTWISE, dtype="float")
+@primitive(ELEMENTWISE, dtype="float", real=True)
 def nextafter(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The next number that the dtype can represent after ``x1`` towards ``x2``; not differentiable.
 

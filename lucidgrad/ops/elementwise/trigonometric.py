@@ -111,6 +111,7 @@ def _over_square(xp: Any, g: Any, r: Any) -> Any:
         lambda xp, g, x1, x2: -_over_square(xp, xp.scale(g, x1), xp.hypot(x1, x2)),
     ),
     dtype="float",
+    real=True,
 )
 def atan2(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Angle of the point (x2, x1); its derivatives at (0, 0) are zero.

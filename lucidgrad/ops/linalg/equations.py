@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.ops.axes import axes_of, product
+from lucidgrad.ops.axes import axes_of, axes_of_one, product
 from lucidgrad.ops.precision import in_precision
 
 from .factors import identity, matched, need
@@ -141,7 +141,7 @@ def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None) -> Any:
     ([0.5, 0.5, 0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]])
     """
     if dims is not None:
-        moved = axes_of("tensorsolve", dims, A.ndim)
+        moved = axes_of("tensorsolve", dims, A.ndim) if A.ndim else axes_of_one("tensorsolve", dims)
         A = ops.permute_dims(A, axes=(*(a for a in range(A.ndim) if a not in moved), *moved))
     wanted, size = tuple(A.shape[B.ndim :]), product(B.shape)
     if product(wanted) != size or product(A.shape[: B.ndim]) != size:

@@ -267,12 +267,10 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     >>> lg.flatten(lg.ones((2, 3, 4)), 1).shape
     (2, 12)
     """
-    if x.ndim == 0:
-        return reshape(x, (1,))
-    start, end = (axis_of("flatten", d, x.ndim) for d in (start_dim, end_dim))
+    sizes = x.shape or (1,)
+    start, end = (axis_of("flatten", d, len(sizes)) for d in (start_dim, end_dim))
     if start > end:
         raise RuntimeError(f"flatten: given start_dim {start_dim} after end_dim {end_dim}")
-    sizes = x.shape
     return reshape(x, (*sizes[:start], product(sizes[start : end + 1]), *sizes[end + 1 :]))
 
 

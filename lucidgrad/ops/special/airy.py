@@ -162,7 +162,7 @@ def _waves(xp: Any, x: Any, of: _Pieces) -> tuple[Any, Any, Any, Any, Any]:
 _INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.airy_slope(x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.airy_slope(x)), dtype="float", real=True)
 def airy_ai(xp: Any, x: Any, /) -> Any:
     """Airy's function Ai.
 
@@ -180,7 +180,12 @@ def airy_ai(xp: Any, x: Any, /) -> Any:
     return xp.where((x >= _END) | (x <= _START), 0, xp.where(x == x, y, x))
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.airy_ai(x) * xp.where(x == math.inf, 0, x)), dtype="float")
+@primitive(
+    ELEMENTWISE,
+    vjp=lambda xp, g, x: xp.scale(g, xp.airy_ai(x) * xp.where(x == math.inf, 0, x)),
+    dtype="float",
+    real=True,
+)
 def airy_slope(xp: Any, x: Any, /) -> Any:
     """The derivative of Airy's function Ai, whose own is ``x * airy_ai(x)``."""
     tail, quarter = _far(xp, x, _AIP)

@@ -93,7 +93,7 @@ def _grown(xp: Any, a: Any, y: Any) -> Any:
     return xp.where(a >= end, math.inf, half * xp.where(a >= end, 0, y) * half)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.i1(x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.i1(x)), dtype="float", real=True)
 def i0(xp: Any, x: Any, /) -> Any:
     """Modified Bessel function of order zero.
 
@@ -115,7 +115,7 @@ def _i1_slope(xp: Any, g: Any, x: Any) -> Any:
     return xp.scale(g, (xp.i0(x) + part) * 0.5)  # not a difference: both may overflow
 
 
-@primitive(ELEMENTWISE, vjp=_i1_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=_i1_slope, dtype="float", real=True)
 def i1(xp: Any, x: Any, /) -> Any:
     """Modified Bessel function of order one.
 
@@ -137,7 +137,7 @@ def _quotient_vjp(xp: Any, g: Any, x: Any, *, order: int) -> Any:
     return xp.scale(g * x, xp.bessel_quotient(x, order=order + 1))
 
 
-@primitive(ELEMENTWISE, vjp=_quotient_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_quotient_vjp, dtype="float", real=True)
 def bessel_quotient(xp: Any, x: Any, /, order: int = 1) -> Any:
     """``I_n(x) / x**n`` for orders n from one: its derivative is ``x`` times the next of them, at zero, too."""
     a = xp.abs(x)
@@ -163,7 +163,7 @@ def _i0e_slope(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return g * xp.where(a <= 1, xp.i1e(x) - sign * y, sign * -apart)
 
 
-@primitive(ELEMENTWISE, vjp=_i0e_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=_i0e_slope, dtype="float", real=True)
 def i0e(xp: Any, x: Any, /) -> Any:
     """Scaled modified Bessel function of order zero, ``exp(-abs(x)) * i0(x)``; its derivative at zero is zero.
 
@@ -192,7 +192,7 @@ def _i1e_slope(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return g * xp.where(a <= 8, near, _apart_far(xp, a) - over)
 
 
-@primitive(ELEMENTWISE, vjp=_i1e_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=_i1e_slope, dtype="float", real=True)
 def i1e(xp: Any, x: Any, /) -> Any:
     """Scaled modified Bessel function of order one, ``exp(-abs(x)) * i1(x)``.
 

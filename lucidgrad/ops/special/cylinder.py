@@ -129,7 +129,7 @@ def _waves(xp: Any, a: Any, order: int) -> tuple[Any, Any]:
     return xp.where(end, 0, (p * one - q * other) / size), xp.where(end, 0, (p * other + q * one) / size)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -(g * xp.bessel_j1(x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -(g * xp.bessel_j1(x)), dtype="float", real=True)
 def bessel_j0(xp: Any, x: Any, /) -> Any:
     """Bessel function of the first kind and order zero.
 
@@ -155,7 +155,7 @@ def _j1_slope(xp: Any, g: Any, x: Any) -> Any:
     return g * xp.where(near, polynomial(within * within, J1_SLOPE), xp.bessel_j0(x) - xp.bessel_j_quotient(x))
 
 
-@primitive(ELEMENTWISE, vjp=_j1_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=_j1_slope, dtype="float", real=True)
 def bessel_j1(xp: Any, x: Any, /) -> Any:
     """Bessel function of the first kind and order one.
 
@@ -176,7 +176,7 @@ def _quotient_vjp(xp: Any, g: Any, x: Any, *, order: int) -> Any:
     return -(g * (xp.where(xp.abs(x) == math.inf, 0, x) * xp.bessel_j_quotient(x, order=order + 1)))
 
 
-@primitive(ELEMENTWISE, vjp=_quotient_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_quotient_vjp, dtype="float", real=True)
 def bessel_j_quotient(xp: Any, x: Any, /, order: int = 1) -> Any:
     """``J_n(x) / x**n`` for orders n from one: its derivative is ``-x`` times the next of them, at zero, too."""
     a = xp.abs(x)
@@ -208,7 +208,7 @@ def _joined(xp: Any, x: Any, small: Any, middle: Any, large: Any) -> Any:
     return xp.where(x < 0, math.nan, xp.where(x == 0, -math.inf, y))
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.scale(g, xp.bessel_y1(x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.scale(g, xp.bessel_y1(x)), dtype="float", real=True)
 def bessel_y0(xp: Any, x: Any, /) -> Any:
     """Bessel function of the second kind and order zero: minus infinity at zero, NaN below.
 
@@ -232,7 +232,7 @@ def _y1_slope(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return xp.scale(g, xp.where(x == 0, math.inf, xp.bessel_y0(x) - y / xp.where(x == 0, 1, x)))
 
 
-@primitive(ELEMENTWISE, vjp=_y1_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=_y1_slope, dtype="float", real=True)
 def bessel_y1(xp: Any, x: Any, /) -> Any:
     """Bessel function of the second kind and order one: minus infinity at zero, NaN below.
 
@@ -252,7 +252,7 @@ def bessel_y1(xp: Any, x: Any, /) -> Any:
     return _joined(xp, x, small, y, _waves(xp, x, 1)[1])
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * damped_slope(xp, x), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * damped_slope(xp, x), dtype="float", real=True)
 def spherical_bessel_j0(xp: Any, x: Any, /) -> Any:
     """Spherical Bessel function of order zero, ``sin(x) / x``, and one at zero.
 

@@ -37,7 +37,7 @@ def logit(x: Any, /, eps: float | None = None) -> Any:
     return log_odds(x if eps is None else clip(x, eps, 1 - eps))
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.scale(g, xp.log(x) + 1), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.scale(g, xp.log(x) + 1), dtype="float", real=True)
 def entr(xp: Any, x: Any, /) -> Any:
     """Entropy ``-x * log(x)``: zero at zero, with an infinite derivative; minus infinity below.
 
@@ -104,6 +104,7 @@ def _divergence(xp: Any, x1: Any, x2: Any, more: Any, at_zero: Any) -> Any:
         lambda xp, g, x1, x2: -xp.unscale(xp.scale(g, x1), x2),
     ),
     dtype="float",
+    real=True,
 )
 def rel_entr(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Relative entropy ``x1 * log(x1 / x2)``: zero where ``x1`` is zero, infinite where either is negative.
@@ -130,6 +131,7 @@ def rel_entr(xp: Any, x1: Any, x2: Any, /) -> Any:
         lambda xp, g, x1, x2: xp.where(as_array(xp, x1, g) == 0, g, xp.unscale(xp.scale(g, x2 - x1), x2)),
     ),
     dtype="float",
+    real=True,
 )
 def kl_div(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Kullback and Leibler's divergence ``x1 * log(x1 / x2) - x1 + x2``, which is never negative.

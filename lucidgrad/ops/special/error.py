@@ -156,7 +156,7 @@ def _erfc_tail(xp: Any, a: Any) -> Any:
     return _bell(xp, a) * _erfcx_tail(xp, a)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * (xp.exp(-(x * x)) * _TWO_OVER_SQRT_PI), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * (xp.exp(-(x * x)) * _TWO_OVER_SQRT_PI), dtype="float", real=True)
 def erf(xp: Any, x: Any, /) -> Any:
     """Error function.
 
@@ -172,7 +172,7 @@ def erf(xp: Any, x: Any, /) -> Any:
     return xp.where(a <= 0.46875, _erf_centre(xp, x, a), xp.sign(x) * (1 - _erfc_tail(xp, a)))
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * (xp.exp(-(x * x)) * -_TWO_OVER_SQRT_PI), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * (xp.exp(-(x * x)) * -_TWO_OVER_SQRT_PI), dtype="float", real=True)
 def erfc(xp: Any, x: Any, /) -> Any:
     """``1 - erf(x)`` without cancellation for large ``x``.
 
@@ -198,7 +198,7 @@ def _erfcx_slope(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return xp.where(far, g * slope, near)
 
 
-@primitive(ELEMENTWISE, vjp=_erfcx_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=_erfcx_slope, dtype="float", real=True)
 def erfcx(xp: Any, x: Any, /) -> Any:
     """Scaled complement ``exp(x**2) * erfc(x)``, which does not underflow.
 
@@ -246,7 +246,7 @@ def _erfinv_vjp(xp: Any, g: Any, x: Any) -> Any:
     return xp.scale(g, xp.exp(y * y) * _HALF_SQRT_PI)
 
 
-@primitive(ELEMENTWISE, vjp=_erfinv_vjp, dtype="float", precision="full")
+@primitive(ELEMENTWISE, vjp=_erfinv_vjp, dtype="float", real=True, precision="full")
 def erfinv(xp: Any, x: Any, /) -> Any:
     """Inverse of `erf`.
 
@@ -273,7 +273,7 @@ def _erfcinv_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return xp.scale(g, bell) * -_HALF_SQRT_PI
 
 
-@primitive(ELEMENTWISE, vjp=_erfcinv_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_erfcinv_vjp, dtype="float", real=True)
 def erfcinv(xp: Any, x: Any, /) -> Any:
     """Inverse of `erfc`.
 
@@ -290,7 +290,7 @@ def erfcinv(xp: Any, x: Any, /) -> Any:
 
 
 # -- the normal distribution -----------------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * (xp.exp(x * x * -0.5) * _INV_SQRT_2PI), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * (xp.exp(x * x * -0.5) * _INV_SQRT_2PI), dtype="float", real=True)
 def ndtr(xp: Any, x: Any, /) -> Any:
     """Distribution function of the standard normal distribution.
 
@@ -318,7 +318,7 @@ def _ndtri_vjp(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return xp.scale(g, bell) * _SQRT_HALF_PI
 
 
-@primitive(ELEMENTWISE, vjp=_ndtri_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_ndtri_vjp, dtype="float", real=True)
 def ndtri(xp: Any, x: Any, /) -> Any:
     """Inverse of `ndtr`: quantiles of the standard normal distribution.
 
@@ -342,7 +342,7 @@ def _log_ndtr_slope(xp: Any, g: Any, x: Any) -> Any:
     return g * xp.where(x < 0, lower, upper)
 
 
-@primitive(ELEMENTWISE, vjp=_log_ndtr_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=_log_ndtr_slope, dtype="float", real=True)
 def log_ndtr(xp: Any, x: Any, /) -> Any:
     """Logarithm of `ndtr`, exact far out on either side.
 

@@ -19,7 +19,7 @@ from typing import Any
 from lucidgrad.core.dispatch import number
 from lucidgrad.core.primitive import ELEMENTWISE, primitive
 from lucidgrad.extents import check_count
-from lucidgrad.ops.numbers import as_array, together
+from lucidgrad.ops.numbers import as_array, only_real, together
 
 from .jets import bell, leibniz, psis
 from .polynomials import polynomial, ratio
@@ -107,7 +107,7 @@ def gammaln_after_one(xp: Any, x: Any) -> Any:
     return t * (t - 1) * ratio(t, GAMMALN) + xp.log(xp.maximum(x, 1))
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.psi(x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.psi(x)), dtype="float", real=True)
 def gammaln(xp: Any, x: Any, /) -> Any:
     """Logarithm of the absolute value of the gamma function.
 
@@ -137,7 +137,7 @@ def gammaln(xp: Any, x: Any, /) -> Any:
 lgamma = gammaln
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y, x: xp.scale(xp.scale(g, y), xp.psi(x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y, x: xp.scale(xp.scale(g, y), xp.psi(x)), dtype="float", real=True)
 def gamma(xp: Any, x: Any, /) -> Any:
     """Gamma function, NaN at negative integers.
 
@@ -171,7 +171,7 @@ def gamma(xp: Any, x: Any, /) -> Any:
 
 
 # -- derivatives of the logarithm ----------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.psi_derivative(x, order=1)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.psi_derivative(x, order=1)), dtype="float", real=True)
 def psi(xp: Any, x: Any, /) -> Any:
     """Digamma function: the derivative of `gammaln`.
 
@@ -221,7 +221,7 @@ def _psi_derivative_vjp(xp: Any, g: Any, x: Any, *, order: int) -> Any:
     return xp.scale(g, xp.psi_derivative(x, order=order + 1))
 
 
-@primitive(ELEMENTWISE, vjp=_psi_derivative_vjp, dtype="float")
+@primitive(ELEMENTWISE, vjp=_psi_derivative_vjp, dtype="float", real=True)
 def psi_derivative(xp: Any, x: Any, /, order: int = 1) -> Any:
     """The derivative of an order, at least one, of `psi`."""
     n = order
@@ -264,6 +264,7 @@ def polygamma(n: Any, x: Any, /) -> Any:
     >>> x.grad.tolist()
     [-2.4041, -0.4041]
     """
+    only_real("polygamma", n, x)
     n = number(n)
     if isinstance(n, numbers.Integral):
         n = int(n)
@@ -330,7 +331,9 @@ def _zeta_sum(xp: Any, s: Any, q: Any) -> Any:
     return total
 
 
-@primitive(ELEMENTWISE, vjp=(lambda xp, g, x1, x2: xp.scale(g, xp.zeta_slope(x1, x2)), _zeta_vjp), dtype="float")
+@primitive(
+    ELEMENTWISE, vjp=(lambda xp, g, x1, x2: xp.scale(g, xp.zeta_slope(x1, x2)), _zeta_vjp), dtype="float", real=True
+)
 def hurwitz_zeta(xp: Any, x1: Any, x2: Any, /) -> Any:
     """The sum of ``(x2 + k) ** -x1`` over all k; where ``x1`` is an integer, ``x2`` may be negative.
 
@@ -365,7 +368,7 @@ def zeta(x: Any, q: Any = None) -> Any:
     return riemann_zeta(x) if q is None else hurwitz_zeta(x, q)
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.riemann_slope(x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: xp.scale(g, xp.riemann_slope(x)), dtype="float", real=True)
 def riemann_zeta(xp: Any, x: Any, /) -> Any:
     """Riemann's zeta function of real numbers; far below zero its derivative overflows where its value is zero."""
     below = x < -1e-3
@@ -417,6 +420,7 @@ def _zeta_slope_shift(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
     ELEMENTWISE,
     vjp=(lambda xp, g, x1, x2, *, order: xp.scale(g, xp.zeta_slope(x1, x2, order=order + 1)), _zeta_slope_shift),
     dtype="float",
+    real=True,
 )
 def zeta_slope(xp: Any, x1: Any, x2: Any, /, order: int = 1) -> Any:
     """The derivative of an order, at least one, of Hurwitz's zeta function with respect to ``x1``."""
@@ -430,6 +434,7 @@ def zeta_slope(xp: Any, x1: Any, x2: Any, /, order: int = 1) -> Any:
     ELEMENTWISE,
     vjp=lambda xp, g, x, *, order: xp.scale(g, xp.riemann_slope(x, order=order + 1)),
     dtype="float",
+    real=True,
 )
 def riemann_slope(xp: Any, x: Any, /, order: int = 1) -> Any:
     """The derivative of an order, at least one, of Riemann's zeta function."""
@@ -492,6 +497,7 @@ def betaln_slope(xp: Any, a: Any, b: Any) -> Any:
         lambda xp, g, x1, x2: xp.scale(g, betaln_slope(xp, x2, x1)),
     ),
     dtype="float",
+    real=True,
 )
 def betaln(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Logarithm of the absolute value of the beta function, NaN at negative integers.
@@ -556,6 +562,7 @@ def _beta_slope(xp: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
         lambda xp, g, y, x1, x2: _beta_slope(xp, g, y, x2, x1),
     ),
     dtype="float",
+    real=True,
 )
 def beta(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Beta function ``gamma(x1) * gamma(x2) / gamma(x1 + x2)``, NaN at negative integers.

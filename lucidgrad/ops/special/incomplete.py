@@ -168,7 +168,7 @@ def _density_limit(xp: Any, g: Any, y: Any, x1: Any, x2: Any) -> Any:
     return xp.where(more, xp.scale(g, less), rise) - xp.scale(g, y)
 
 
-@primitive(ELEMENTWISE, vjp=(_density_parameter, _density_limit), dtype="float")
+@primitive(ELEMENTWISE, vjp=(_density_parameter, _density_limit), dtype="float", real=True)
 def gamma_density(xp: Any, x1: Any, x2: Any, /) -> Any:
     """``x2**(x1 - 1) * exp(-x2) / gamma(x1)``, the derivative of `gammainc`; its own may be infinite at zero."""
     x1, x2 = as_array(xp, x1, x2), as_array(xp, x2, x1)
@@ -186,6 +186,7 @@ def gamma_density(xp: Any, x1: Any, x2: Any, /) -> Any:
         lambda xp, g, x1, x2: xp.scale(g, xp.gamma_density(x1, x2)),
     ),
     dtype="float",
+    real=True,
 )
 def lower_gamma(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Regularised lower incomplete gamma function; its derivative at zero is infinite for parameters below one."""
@@ -199,6 +200,7 @@ def lower_gamma(xp: Any, x1: Any, x2: Any, /) -> Any:
         lambda xp, g, x1, x2: -xp.scale(g, xp.gamma_density(x1, x2)),
     ),
     dtype="float",
+    real=True,
 )
 def upper_gamma(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Regularised upper incomplete gamma function; its derivative at zero is infinite for parameters below one."""
@@ -308,6 +310,7 @@ def _gamma_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, *, order: int) -> Any:
         _gamma_slope_limit,
     ),
     dtype="float",
+    real=True,
 )
 def gamma_slope(xp: Any, x1: Any, x2: Any, /, order: int = 1) -> Any:
     """The derivative of an order, at least one, of the lower incomplete gamma function with respect to ``x1``."""
@@ -400,6 +403,7 @@ def _beta_functions(xp: Any, x1: Any, x2: Any, x3: Any, upper: bool) -> Any:
         lambda xp, g, x1, x2, x3: xp.scale(g, xp.beta_density(x1, x2, x3)),
     ),
     dtype="float",
+    real=True,
 )
 def lower_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
     """Regularised incomplete beta function; derivatives at 0 and 1 are infinite for parameters below one.
@@ -417,6 +421,7 @@ def lower_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
         lambda xp, g, x1, x2, x3: -xp.scale(g, xp.beta_density(x1, x2, x3)),
     ),
     dtype="float",
+    real=True,
 )
 def upper_beta(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
     """The complement of `lower_beta`, with all digits where it is small, and derivatives of the other sign."""
@@ -452,6 +457,7 @@ def _beta_density_part(xp: Any, g: Any, y: Any, a: Any, b: Any, x: Any) -> Any:
         _beta_density_limit,
     ),
     dtype="float",
+    real=True,
 )
 def beta_density(xp: Any, x1: Any, x2: Any, x3: Any, /) -> Any:
     """The derivative of `betainc`, ``x3**(x1 - 1) * (1 - x3)**(x2 - 1) / beta(x1, x2)``, with poles."""
@@ -585,6 +591,7 @@ def _beta_slope_limit(xp: Any, g: Any, x1: Any, x2: Any, x3: Any, *, orders: tup
         _beta_slope_limit,
     ),
     dtype="float",
+    real=True,
 )
 def beta_slope(xp: Any, x1: Any, x2: Any, x3: Any, /, orders: tuple[int, int] = (1, 0)) -> Any:
     """The derivative of orders, not both zero, of the incomplete beta function with respect to ``x1`` and ``x2``."""

@@ -86,7 +86,7 @@ def _joined(xp: Any, x: Any, small: Any, large: Any) -> Any:
     return xp.where(x < 0, math.nan, xp.where(x == 0, math.inf, y))
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.scale(g, xp.k1(x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.scale(g, xp.k1(x)), dtype="float", real=True)
 def k0(xp: Any, x: Any, /) -> Any:
     """Modified Bessel function of the second kind and order zero: infinite at zero, NaN below.
 
@@ -101,7 +101,7 @@ def k0(xp: Any, x: Any, /) -> Any:
     return _joined(xp, x, _small(xp, x, 0), xp.exp(-xp.maximum(x, 1.0)) * _large(xp, x, 0))
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, y, x: -xp.scale(g, xp.k0(x) + y / x), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, y, x: -xp.scale(g, xp.k0(x) + y / x), dtype="float", real=True)
 def k1(xp: Any, x: Any, /) -> Any:
     """Modified Bessel function of the second kind and order one: infinite at zero, NaN below.
 
@@ -125,7 +125,7 @@ def _apart(xp: Any, x: Any) -> Any:
     return _joined(xp, x, small, polynomial(2 / far - 1, APART_LARGE) / far / xp.sqrt(far))
 
 
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.scale(g, _apart(xp, x)), dtype="float")
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: -xp.scale(g, _apart(xp, x)), dtype="float", real=True)
 def k0e(xp: Any, x: Any, /) -> Any:
     """Scaled modified Bessel function of the second kind and order zero, ``exp(x) * k0(x)``.
 
@@ -144,7 +144,7 @@ def _k1e_slope(xp: Any, g: Any, y: Any, x: Any) -> Any:
     return -xp.scale(g, xp.where(x == 0, math.inf, y / xp.where(x == 0, 1, x) - _apart(xp, x)))
 
 
-@primitive(ELEMENTWISE, vjp=_k1e_slope, dtype="float")
+@primitive(ELEMENTWISE, vjp=_k1e_slope, dtype="float", real=True)
 def k1e(xp: Any, x: Any, /) -> Any:
     """Scaled modified Bessel function of the second kind and order one, ``exp(x) * k1(x)``.
 

@@ -9,7 +9,7 @@ from typing import Any
 from lucidgrad.core.dispatch import SCALARS, number
 from lucidgrad.ops.elementwise.choice import where
 from lucidgrad.ops.elementwise.copies import clone, ones_like, zeros_like
-from lucidgrad.ops.numbers import inexact
+from lucidgrad.ops.numbers import inexact, only_real
 from lucidgrad.ops.precision import rounded_once
 from lucidgrad.ops.reduction import max as _max
 
@@ -27,6 +27,7 @@ _Step = Callable[[int, Any, Any, Any], Any]  # (k, x, p_k, p_(k - 1)) -> p_(k + 
 @rounded_once
 def _terms(x: Any, n: Any, first: Callable[[Any], Any], step: _Step) -> Any:
     """The polynomial of order ``n``: one, ``first(x)``, then by ``step`` from two; zero if ``n`` is negative."""
+    only_real("the order of a polynomial", n)
     x, n = number(x), number(n)
     single = isinstance(n, SCALARS)
     if not single and isinstance(x, SCALARS):

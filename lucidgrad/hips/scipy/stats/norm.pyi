@@ -1,0 +1,20 @@
+# Written by `python -m tools.stubs`: what is wrong here is mended there.
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "cdf",
+    "logcdf",
+    "logpdf",
+    "logsf",
+    "pdf",
+    "sf",
+]
+
+def cdf(x: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> NDArray[np.float64] | np.float64: ...
+def logcdf(x: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> NDArray[np.float64] | np.float64: ...
+def logpdf(x: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> NDArray[np.float64] | np.float64: ...
+def logsf(x: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> NDArray[np.float64] | np.float64: ...
+def pdf(x: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> NDArray[np.float64] | np.float64: ...
+def sf(x: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> NDArray[np.float64] | np.float64: ...
