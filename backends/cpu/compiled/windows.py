@@ -232,6 +232,16 @@ def _weights(
     return table, every, table.apart()
 
 
+def divided(
+    n: int, groups: int, inner: int, o: int, count: int, table: Any, vectors: int, itemsize: int
+) -> tuple[int, int]:
+    """How many parts the examples are divided into, and how many of them are multiplied at a time."""
+    # So many parts that sums in each are of some length, and two of them if there can be.
+    parts = max(1, min(n, max(2, min(16, n * vectors // 64)), 8 * PARTIAL // (o * groups * count)))
+    example = (inner * table.plane + o * vectors * table.lanes) * itemsize
+    return parts, max(1, min(-(-n // parts), AT_ONCE // example))
+
+
 def convolution_weight(
     x: Any, h: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
@@ -246,10 +256,7 @@ def convolution_weight(
         return None
     lanes, steps = 32 // x.itemsize, (tuple(stride), tuple(padding), tuple(dilation))
     table, taps, into = _weights(inner, x.shape[2:], tuple(window), out, steps, lanes)
-    # So many parts that sums in each are of some length, and two of them if there can be.
-    parts = max(1, min(n, max(2, min(16, n * len(into) // 64)), 8 * PARTIAL // (o * groups * count)))
-    example = (inner * table.plane + o * len(into) * lanes) * x.itemsize
-    at_once = max(1, min(-(-n // parts), AT_ONCE // example))
+    parts, at_once = divided(n, groups, inner, o, count, table, len(into), x.itemsize)
     sums, failed = memory.empty((parts, groups * o, inner, *window), x.dtype), np.zeros(1, np.int64)
     task = pack(
         "19q",

@@ -1,6 +1,6 @@
 """What all steps of a plan have in common: memory that they read and write, and a function in C."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,8 @@ class Step:
     units, grain, elements = 1, 1, 0
     #: Whether it may find that something is wrong with what is given: nothing of the caller's is written before.
     checks = False
+    #: Kernels that are called, by name and the letter of a dtype.
+    kernels: Sequence[tuple[str, str]] = ()
 
     def reads(self) -> Iterable[Buffer]:
         """What is read from memory."""
