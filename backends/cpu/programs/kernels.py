@@ -42,9 +42,16 @@ def table(planner: Planner, array: Any) -> Place:
 
 
 def _task(fields: Sequence[Any]) -> str:
-    """A struct of addresses, integers and doubles: places, numbers, None, or words of C for an address."""
+    """A struct of addresses, integers and doubles: places, numbers, None, or words of C for an address.
+
+    A word of C for something else has its type beside it: ``("long", "t + 1")``.
+    """
     types, values = [], []
     for k, field in enumerate(fields):
+        if isinstance(field, tuple):
+            types.append(f"{field[0]} a{k};")
+            values.append(field[1])
+            continue
         kind = "double" if isinstance(field, float) else "long" if isinstance(field, int) else "const void *"
         types.append(f"{kind} a{k};")
         if isinstance(field, Place):
@@ -53,7 +60,7 @@ def _task(fields: Sequence[Any]) -> str:
             values.append(field)
         else:
             values.append("0" if field is None else f"{field!r}" if isinstance(field, float) else str(int(field)))
-    return f"struct {{ {' '.join(types)} }} t = {{ {', '.join(values)} }};"
+    return f"struct {{ {' '.join(types)} }} given = {{ {', '.join(values)} }};"
 
 
 #: What stands among a kernel's fields for the address of a note that something is wrong.
@@ -100,7 +107,7 @@ class Kernel(Step):
         return [(p.buffer, p.buffer.number in own, is_part(p, parts)) for p in given]
 
     def body(self) -> list[str]:
-        return [_task(self.fields), f"f->kernels.{word(*self.kernels[0])}(&t, begin, end);"]
+        return [_task(self.fields), f"f->kernels.{word(*self.kernels[0])}(&given, begin, end);"]
 
     def call(self, name: str) -> list[str]:
         return [*(_cleared(self.made[-1]) if self.clear else []), *super().call(name)]
@@ -163,7 +170,7 @@ class Written(Step):
 
 def call(kernel: tuple[str, str], fields: Sequence[Any], units: str, elements: str) -> str:
     """A call of a kernel from within a step that is not divided: its units are shared among threads."""
-    shared = f"const int some = lg_share(f, {elements});"
-    grain = f"some > 1 ? ({units} + 4 * some - 1) / (4 * some) : {units}"
-    run = f"f->parallel((lg_body)f->kernels.{word(*kernel)}, &t, {units}, {grain}, some);"
+    shared = f"const int threads = lg_share(f, {elements});"
+    grain = f"threads > 1 ? ({units} + 4 * threads - 1) / (4 * threads) : {units}"
+    run = f"f->parallel((lg_body)f->kernels.{word(*kernel)}, &given, {units}, {grain}, threads);"
     return f"{{ {_task(fields)} {shared} {run} }}"
