@@ -14,7 +14,7 @@ from .loops import collapsed
 from .places import Place, steps_of, whole
 from .planning import Planner
 from .products import leading, usable
-from .steps import real
+from .steps import real, stored
 
 __all__ = ["HANDLERS"]
 
@@ -82,7 +82,7 @@ class _Heads:
         for (word, place), steps in zip(places.items(), moved, strict=True):
             sort = "const " if word in self.given else ""
             at = "".join(f" + i{a} * {s}" for a, s in enumerate(steps[:-1]) if s)
-            lines.append(f"{sort}{real(place.dtype)} *const {word}_at = {word}{at} + j * {steps[-1]};")
+            lines.append(f"{sort}{stored(place.dtype)} *const {word}_at = {word}{at} + j * {steps[-1]};")
             lines.append(f"enum {{ {word}_step = {steps[-1]} }};")
         lines += [*inner, "head += some;", "}"]
         return Written(self.given, self.made | self.others, lines, kernels=[kernel], clear=clear)

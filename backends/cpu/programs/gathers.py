@@ -18,7 +18,7 @@ from .copies import CHARS
 from .kernels import Kernel, Written, address, table
 from .places import Place, steps_of, whole
 from .planning import Planner
-from .steps import real
+from .steps import stored
 
 __all__ = ["HANDLERS"]
 
@@ -83,7 +83,7 @@ def _gather(planner: Planner, x: Place, axis: int, axes: int, i: Variable, y: Va
     sizes = x.shape[axis : axis + axes]
     lead, n, tail = (math.prod(s) for s in (x.shape[:axis], sizes, x.shape[axis + axes :]))
     at = _positions(planner, i, sizes)
-    count, kind, units = at.size, real(x.dtype), lead * at.size
+    count, kind, units = at.size, stored(x.dtype), lead * at.size
     first = "0" if lead == 1 else f"u / {count} * {n}"
     lines = [
         "for (long u = begin; u < end; u++) {",

@@ -9,7 +9,7 @@ from lucidgrad.backends.cpu.compiled import attention, pools, puts, recurrence, 
 
 from .places import Buffer, Place, whole
 from .planning import Planner
-from .steps import Step, is_part, pointer, real
+from .steps import Step, is_part, pointer, stored
 
 __all__ = ["Kernel", "Written", "address", "call", "table", "word"]
 
@@ -161,7 +161,7 @@ class Written(Step):
     def body(self) -> list[str]:
         lines = ["(void)begin, (void)end;"]
         for places, sort in ((self.given, "const "), (self.made, "")):
-            lines += [f"{sort}{real(p.dtype)} *const {w} = {pointer(p.buffer, p.offset)};" for w, p in places.items()]
+            lines += [f"{sort}{stored(p.dtype)} *const {w} = {pointer(p.buffer, p.offset)};" for w, p in places.items()]
         return [*lines, *self.lines]
 
     def call(self, name: str) -> list[str]:

@@ -9,7 +9,7 @@ from lucidgrad.backends.codegen.languages import PlainC
 
 from .places import Buffer, Place
 
-__all__ = ["LANGUAGE", "PART", "Step", "is_part", "pointer", "real"]
+__all__ = ["LANGUAGE", "PART", "Step", "is_part", "pointer", "real", "stored"]
 
 
 #: Elements of the parts of a large sum, and of loops that are divided like one.
@@ -51,6 +51,11 @@ def real(dtype: Any) -> str:
     return LANGUAGE.type(dtype)
 
 
+def stored(dtype: Any) -> str:
+    """The type in C of elements in memory."""
+    return LANGUAGE.stored(dtype)
+
+
 def pointer(buffer: Buffer, offset: int = 0) -> str:
     """The address of a buffer's element, in a step's function."""
     if buffer.kind == "local":  # of which there are the parts from `at` on
@@ -61,7 +66,7 @@ def pointer(buffer: Buffer, offset: int = 0) -> str:
         base = f"f->constants[{buffer.index}]"
     else:
         base = f"f->{buffer.kind}[{buffer.index}]"
-    text = f"({real(buffer.dtype)} *)({base})"
+    text = f"({stored(buffer.dtype)} *)({base})"
     return f"({text} + {offset})" if offset else f"({text})"
 
 
