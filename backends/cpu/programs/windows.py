@@ -74,7 +74,7 @@ def _plan_convolution(planner: Planner, equation: Equation) -> None:
     y = planner.result(equation.results[0])
     inner, groups = w.shape[1], equation.keywords.get("groups", 1)
     tables, taps, *places = compiled._forward(
-        inner, x.shape[2:], w.shape[2:], y.shape[2:], _steps(equation), 32 // y.dtype.itemsize
+        inner, x.shape[2:], w.shape[2:], y.shape[2:], _steps(equation), compiled.lanes(y.dtype.char)
     )
     counts = x.shape[0], groups, inner, w.shape[0] // groups
     _convolve(planner, x, w, y, counts, (tables, taps, places), 1)
@@ -85,7 +85,7 @@ def _plan_input(planner: Planner, equation: Equation) -> None:
     h, w = (planner.contiguous(planner.place(v)) for v in equation.inputs)
     y, groups, steps = planner.result(equation.results[0]), equation.keywords.get("groups", 1), _steps(equation)
     o, inner, window = w.shape[0] // groups, w.shape[1], w.shape[2:]
-    found = compiled._backward(o, y.shape[2:], window, h.shape[2:], steps, 32 // y.dtype.itemsize)
+    found = compiled._backward(o, y.shape[2:], window, h.shape[2:], steps, compiled.lanes(y.dtype.char))
     if any(tables is None for _, tables, *_ in found):
         planner.entry(Entry(None, [Immediate(y.dtype.type(0), y.shape)], y))
     turned = whole(w.buffer, (groups, o, inner, *window)).modelled().swapaxes(1, 2)
@@ -110,7 +110,7 @@ def _plan_weight(planner: Planner, equation: Equation) -> None:
     x, h = (planner.contiguous(planner.place(v)) for v in equation.inputs)
     y, groups = planner.result(equation.results[0]), equation.keywords.get("groups", 1)
     n, inner, o, out = x.shape[0], x.shape[1] // groups, h.shape[1] // groups, h.shape[2:]
-    window, lanes = y.shape[2:], 32 // y.dtype.itemsize
+    window, lanes = y.shape[2:], compiled.lanes(y.dtype.char)
     count = inner * math.prod(window)
     tables, taps, into = compiled._weights(inner, x.shape[2:], window, out, _steps(equation), lanes)
     parts, at_once = compiled.divided(n, groups, inner, o, count, tables, len(into), y.dtype.itemsize)
