@@ -168,7 +168,7 @@ def attentions(calls):
 
 
 def sequences(calls):
-    for steps, batch, n in ((6, 3, 5), (1, 2, 4), (9, 1, 8)):
+    for steps, batch, n in ((6, 3, 5), (1, 2, 4), (9, 1, 8), (4, 13, 21)):
         h, c = calls.draw(batch, n), calls.draw(batch, n)
         for gates, name, states in ((1, "rnn", (h,)), (4, "lstm", (h, c)), (3, "gru", (h,))):
             f = getattr(recurrence, f"{name}_sequence")

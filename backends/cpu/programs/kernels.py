@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lucidgrad.backends.cpu.compiled import attention, pools, puts, recurrence, rows, windows
+from lucidgrad.backends.cpu.compiled import attention, panels, pools, puts, recurrence, rows, windows
 
 from .places import Buffer, Place, whole
 from .planning import Planner
@@ -21,6 +21,7 @@ _LIBRARIES = {
     "puts": puts._LIBRARY,
     "attention": attention._LIBRARY,
     "recurrence": recurrence._LIBRARY,
+    "panels": panels._LIBRARY,
 }
 
 

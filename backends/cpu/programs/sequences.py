@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lucidgrad.backends.cpu.compiled import panels
 from lucidgrad.levels.program import Equation, Variable
 
 from . import blas, reductions
@@ -43,6 +44,8 @@ class _Layer:
         self.kind, self.letter = real(self.dtype), self.dtype.char.replace("f", "s")
         self.given = {w: planner.contiguous(planner.place(v)) for w, v in given.items() if v is not None}
         self.made: dict[str, Place] = {}
+        self.before: list[str] = []  # lines before the loop
+        self.kernels: list[tuple[str, str]] = []
 
     def write(self, **variables: Variable) -> None:
         """Results."""
@@ -53,11 +56,25 @@ class _Layer:
         self.made[word] = whole(self.planner.buffer(self.dtype, math.prod(shape)), shape)
 
     def matmul(self, a: str, width: int, columns: int, c: str, turned: bool = False) -> str:
-        """``c = a @ w``, or the transposed w, for the rows of a batch."""
+        """``c = a @ w``, or the transposed w, for the rows of a batch; w is packed before where that pays."""
+        wide = panels.width(self.dtype.char)
+        if wide is not None and self.batch >= panels.ROWS and self.steps > 1:
+            return self._panels(wide, a, width, columns, c, turned)
         buffer = self.given["w"].buffer
         two = Place(buffer, (width, columns), (1, width)) if turned else whole(buffer, (width, columns))
         text = product(self.letter, whole(buffer, (self.batch, width)), two, self.batch, width, columns)
         return text.format(a=a, b="w", c=c)
+
+    def _panels(self, wide: int, a: str, width: int, columns: int, c: str, turned: bool) -> str:
+        count, char = -(-columns // wide), self.dtype.char
+        self.scratch("panels", count, width, wide)
+        down, along = (1, width) if turned else (columns, 1)
+        fields = ["w", "panels", width, columns, down, along]
+        packing, multiplying = ("panels.pack_panels", char), ("panels.panel_product", char)
+        self.before.append(call(packing, fields, str(count), str(width * columns)))
+        self.kernels += [packing, multiplying]
+        fields = [a, "panels", c, self.batch, width, columns, width, columns]
+        return call(multiplying, fields, str(count), str(self.batch * width * columns // panels.PRODUCTS))
 
     def of_weights(self, a: str, y: str, gates: int) -> list[str]:
         """The recurrent weights' cotangent: a product for the first step, and one for all others."""
@@ -71,12 +88,12 @@ class _Layer:
 
     def cell(self, name: str, fields: Sequence[Any]) -> str:
         """A call of a cell's kernel for all rows."""
+        self.kernels.append((name, self.dtype.char))
         return call((name, self.dtype.char), fields, str(self.batch), str(self.size * WORK))
 
-    def finish(self, lines: Sequence[str], kernel: str = "") -> None:
+    def finish(self, lines: Sequence[str]) -> None:
         """Enter the loop as a step."""
-        kernels = [(kernel, self.dtype.char)] if kernel else []
-        self.planner.append(Written(self.given, self.made, lines, kernels=kernels))
+        self.planner.append(Written(self.given, self.made, [*self.before, *lines], kernels=self.kernels))
 
     def of_bias(self, to_b: Variable, word: str = "a") -> None:
         """The bias's cotangent: sums over all steps and rows."""
@@ -145,7 +162,7 @@ def _plan_lstm(planner: Planner, equation: Equation) -> None:
     ]
     name = "recurrence.lstm_step"
     step = layer.matmul(f"(t ? hidden + (t - 1) * {size} : h)", n, 4 * n, "a", turned=True)
-    layer.finish(layer.forwards(step, layer.cell(name, fields)), name)
+    layer.finish(layer.forwards(step, layer.cell(name, fields)))
 
 
 def _cells(n: int, size: int) -> tuple[str, tuple[str, str]]:
@@ -168,7 +185,7 @@ def _plan_lstm_pull(planner: Planner, equation: Equation) -> None:
     ]
     name = "recurrence.lstm_step_pull"
     lines = layer.backwards(layer.cell(name, fields), layer.matmul(f"a + t * {4 * size}", 4 * n, n, "gh"))
-    layer.finish([*layer.zeros("gh", "gc"), *lines, *layer.of_weights("a", "y", 4)], name)
+    layer.finish([*layer.zeros("gh", "gc"), *lines, *layer.of_weights("a", "y", 4)])
     layer.of_bias(to_b)
 
 
@@ -205,7 +222,7 @@ def _plan_gru(planner: Planner, equation: Equation) -> None:
     ]
     name = "recurrence.gru_step"
     step = layer.matmul(before, n, 3 * n, "a", turned=True)
-    layer.finish(layer.forwards(step, layer.cell(name, fields)), name)
+    layer.finish(layer.forwards(step, layer.cell(name, fields)))
 
 
 def _plan_gru_pull(planner: Planner, equation: Equation) -> None:
@@ -223,7 +240,7 @@ def _plan_gru_pull(planner: Planner, equation: Equation) -> None:
     name = "recurrence.gru_step_pull"
     lines = layer.backwards(layer.cell(name, fields), layer.matmul(f"a + t * {3 * size}", 3 * n, n, "product"))
     lines.append(f"for (long k = 0; k < {size}; k++) gh[k] += product[k];")
-    layer.finish([*layer.zeros("gh", "product"), *lines, *layer.of_weights("a", "y", 3)], name)
+    layer.finish([*layer.zeros("gh", "product"), *lines, *layer.of_weights("a", "y", 3)])
     layer.of_bias(to_b)
 
 
