@@ -169,6 +169,10 @@ class PlainC(Language):
             return "__builtin_isinf"
         return f"{'__builtin_' if function in self._OWN else ''}{function}{'f' if real == 'float' else ''}"
 
+    def stored(self, dtype: Any) -> str:
+        """The type of elements in memory; compilers vectorise no loop that reads or writes ``bool``."""
+        return "unsigned char" if dtype == bool else self.type(dtype)
+
     def check(self, dtypes: set[Any]) -> None:
         if not dtypes & self.floats or not dtypes <= self._TAKEN:
             raise Untraceable("dtypes that loops don't take")

@@ -37,12 +37,13 @@ def _functions(name: str, kernel: Kernel, varies: Sequence[bool]) -> list[str]:
     types = [PLAIN_C.type(dtype) for dtype, _ in kernel.arrays]
     made = [PLAIN_C.type(dtype) for dtype, _ in kernel.results]
     numbers = [(PLAIN_C.type(dtype), word) for dtype, word in kernel.numbers]
+    read, written = ([PLAIN_C.stored(dtype) for dtype, _ in some] for some in (kernel.arrays, kernel.results))
     inputs, outputs = range(len(types)), range(len(made))
     words = [word for _, word in kernel.arrays]
     tail = "".join(f", const {kind} {word}" for kind, word in numbers)
 
-    part = [f"static void {name}_part(const long n{''.join(f', {t} *restrict y{k}' for k, t in enumerate(made))}"]
-    part[0] += "".join(f", const {t} *restrict x{k}" for k, t in enumerate(types)) + f"{tail}) {{"
+    part = [f"static void {name}_part(const long n{''.join(f', {t} *restrict y{k}' for k, t in enumerate(written))}"]
+    part[0] += "".join(f", const {t} *restrict x{k}" for k, t in enumerate(read)) + f"{tail}) {{"
     part += [f"    const {types[k]} {words[k]} = *x{k};" for k in inputs if not varies[k]]
     part += ["    #pragma omp simd", "    for (long i = 0; i < n; i++) {"]
     part += [f"        const {types[k]} {words[k]} = x{k}[i];" for k in inputs if varies[k]]
@@ -51,7 +52,7 @@ def _functions(name: str, kernel: Kernel, varies: Sequence[bool]) -> list[str]:
     part += [f"        y{k}[i] = r{k};" for k in outputs]
     part += ["    }", "}"]
 
-    fields = [*(f"{t} *y{k};" for k, t in enumerate(made)), *(f"const {t} *x{k};" for k, t in enumerate(types))]
+    fields = [*(f"{t} *y{k};" for k, t in enumerate(written)), *(f"const {t} *x{k};" for k, t in enumerate(read))]
     fields += [*(f"long far{k}, near{k};" for k in inputs), *(f"{kind} {word};" for kind, word in numbers)]
     task = [f"typedef struct {{ long n, middle; {' '.join(fields)} }} {name}_task;"]
     numbers_of = "".join(f", t->{word}" for _, word in numbers)

@@ -136,6 +136,11 @@ class Calls:
                 yield "put_along_axis_add", (g, i), {"axis": axis, "size": size}
 
     def pools(self) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+        two, none = (2, 2), (0, 0)
+        for width in (1, 3, 5, 9, 16, 21, 40):  # windows beside each other, of which few have a NaN
+            x = self.whole(64, 6, 2 * width + width % 2)
+            x[self.source.random(x.shape) < 0.02] = np.nan
+            yield "max_pool", (x,), {"window": two, "stride": two, "padding": none, "dilation": (1, 1)}
         for sizes, window, stride, padding, dilation in GEOMETRIES:
             for lead in ((), (3,), (2, 2)):
                 for special in (None, *SPECIAL):
@@ -269,8 +274,10 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
         ("puts", "i[k] >= last", "i[k] >= last - 1", "put_rows)"),
     ],
     "pools": [
-        ("pools", "(v > old)", "(v >= old)", "squares)"),
-        ("pools", "pitch + below : right", "pitch + right : below", "squares)"),
+        ("pools", "a == top ? 0 : place", "a > top ? 0 : place", "some_squares)"),
+        ("pools", "b > top ? b : top", "b < top ? b : top", "some_squares)"),
+        ("pools", "pitch + below : right", "pitch + right : below", "odd_squares)"),
+        ("pools", "(x[k + pitch] != x[k + pitch])", "0", " NAME(squares)"),
         ("pools", "(v > old)", "(v >= old)", "larger)"),
         ("pools", "(v != v) & (old == old)", "(v != v)", "larger)"),
         ("pools", "(v != v) & (old == old)", "0", "larger)"),

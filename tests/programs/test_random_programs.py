@@ -55,6 +55,37 @@ def view(rng, x):
     return x[0] if x.shape[0] else x
 
 
+def gathered(rng, x):
+    """Elements at positions, sums up to each place, or extremes of windows: all of them exact."""
+    kind, axis = rng.integers(6), int(rng.integers(x.ndim))
+    n = x.shape[axis]
+    if kind < 2:
+        at = rng.integers(-n, n, size=(2, 3) if x.ndim < 3 else (4,))
+        return lg.take(x, lg.asarray(at), axis=axis)
+    if kind == 2:
+        shape = [1 if rng.random() < 0.3 else size for size in x.shape]
+        shape[axis] = 5
+        return lg.take_along_axis(x, lg.asarray(rng.integers(-n, n, size=shape)), axis=axis)
+    if kind == 3:
+        return lg.cumulative_sum(x, axis=axis) * 0.25
+    if kind == 4:
+        return x[(slice(None),) * axis + (lg.asarray(rng.integers(-n, n, size=(3,))),)]
+    return lg.nn.functional.max_pool1d(x[None], 2, 1) if x.ndim == 2 and x.shape[1] > 1 else x * 2
+
+
+def layered(rng, x):
+    """What layers make of a matrix."""
+    kind, (n, m) = rng.integers(4), x.shape
+    functional = lg.nn.functional
+    if kind == 0:
+        return functional.conv1d(x[None], x[:2, :2][None] * 0.5, padding=1)[0] if n == 2 else lg.tanh(x)
+    if kind == 1:
+        return functional.avg_pool1d(x[None], 3, 2, 1)[0] if m > 2 else x + 0.5
+    if kind == 2:
+        return functional.scaled_dot_product_attention(x, x * 0.5, lg.tanh(x), is_causal=bool(rng.integers(2)))
+    return functional.batch_norm(x, None, None, None, None, True, eps=0.1) if n > 1 else x - 0.5
+
+
 def fits(a, b):
     try:
         shape = np.broadcast_shapes(a.shape, b.shape)
@@ -79,7 +110,9 @@ def build(rng, tensors, length, smooth):
         elif kind < 0.87 and x.size:
             name = ("max", "min", "sum", "mean")[rng.integers(4 if smooth else 2)]  # sums: see below
             made = getattr(lg, name)(x, axis=_axes(rng, x.ndim), keepdims=bool(rng.integers(2))) * 0.125
-        elif kind < 0.93 and smooth:
+        elif kind < 0.9 and x.ndim and 0 < x.size < 5000:
+            made = layered(rng, x) if smooth and x.ndim == 2 and rng.random() < 0.5 else gathered(rng, x)
+        elif kind < 0.95 and smooth:
             others = [
                 y for y in pool if x.ndim and y.ndim > 1 and x.shape[-1] == y.shape[-2] and x.ndim < 4 and y.ndim < 4
             ]

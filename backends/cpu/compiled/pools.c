@@ -73,8 +73,8 @@ static inline void NAME(larger)(REAL *y, int32_t *at, const REAL *x, int32_t bas
     }
 }
 
-/* Windows of 2 by 2 beside each other, the usual ones, in one pass. */
-static inline void NAME(squares)(REAL *restrict y, I *restrict places, const REAL *restrict x, I base, I pitch, I n)
+/* Windows of 2 by 2 beside each other with a NaN somewhere, the first of which stays. */
+static void NAME(odd_squares)(REAL *restrict y, I *restrict places, const REAL *restrict x, I base, I pitch, I n)
 {
 #define BETTER(v, old) ((v > old) | ((v != v) & (old == old)))
     for (I k = 0; k < n; k++) {
@@ -86,6 +86,58 @@ static inline void NAME(squares)(REAL *restrict y, I *restrict places, const REA
         places[k] = base + 2 * k + (lower ? pitch + below : right);
     }
 #undef BETTER
+}
+
+/* So many windows of 2 by 2, without NaN; where that is a constant, these are a few vectors. */
+static inline __attribute__((always_inline)) void NAME(some_squares)(
+    REAL *restrict y, I *restrict places, const REAL *restrict up, I base, I pitch, const I some)
+{
+#if BITS == 32
+    typedef int32_t whole; /* of the width of elements: only so are there loops of vectors */
+#else
+    typedef int64_t whole;
+#endif
+    const REAL *restrict low = up + pitch;
+    const whole down = (whole)pitch;
+    whole at[16];
+    for (I k = 0; k < some; k++) {
+        REAL a = up[2 * k], b = up[2 * k + 1], c = low[2 * k], d = low[2 * k + 1], top = a;
+        top = b > top ? b : top;
+        top = c > top ? c : top;
+        top = d > top ? d : top;
+        whole place = down + 1;
+        place = c == top ? down : place;
+        place = b == top ? 1 : place;
+        place = a == top ? 0 : place;
+        y[k] = top;
+        at[k] = place;
+    }
+    for (I k = 0; k < some; k++) places[k] = base + 2 * k + at[k];
+}
+
+/* Windows of 2 by 2 beside each other, the usual ones; the last vector of a row is laid over the one before. */
+static inline void NAME(squares)(REAL *restrict y, I *restrict places, const REAL *restrict x, I base, I pitch, I n)
+{
+    int odd = 0;
+    for (I k = 0; k < 2 * n; k++) odd |= (x[k] != x[k]) | (x[k + pitch] != x[k + pitch]);
+    if (odd) {
+        NAME(odd_squares)(y, places, x, base, pitch, n);
+        return;
+    }
+#define ROW(count)                                                                                      \
+    for (I k = 0; k < n; k += count) {                                                                  \
+        I at = k + count <= n ? k : n - count;                                                          \
+        NAME(some_squares)(y + at, places + at, x + 2 * at, base + 2 * at, pitch, count);               \
+    }
+    if (n >= 16)
+        ROW(16)
+    else if (n >= 8)
+        ROW(8)
+    else if (n >= 4)
+        ROW(4)
+    else
+        ROW(1)
+#undef ROW
 }
 
 typedef struct { const REAL *x; REAL *y; I *places; const Pool *p; I *failed; } NAME(max_pool_task);

@@ -14,6 +14,12 @@
 
 #include "names.h"
 
+#ifdef __AVX512F__
+#define BYTES 64 /* of a vector */
+#else
+#define BYTES 32
+#endif
+
 enum { VECTORS = 48 }; /* of places that are computed for all outputs before the next ones */
 
 /* Memory that a thread keeps from call to call, cleared. */
@@ -43,19 +49,11 @@ typedef struct {
 
 #else
 
-#undef LANES
-#undef ALL
-#if BITS == 32
-#define LANES 8
-#define ALL(a) {a, a, a, a, a, a, a, a}
-#else
-#define LANES 4
-#define ALL(a) {a, a, a, a}
-#endif
-
-typedef REAL NAME(V) __attribute__((vector_size(32)));
-typedef REAL NAME(U) __attribute__((vector_size(32), aligned(sizeof(REAL)), may_alias));
+typedef REAL NAME(V) __attribute__((vector_size(BYTES)));
+typedef REAL NAME(U) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
 #define V NAME(V)
+#define LANES ((I)(BYTES / sizeof(REAL)))
+#define ALL(a) ((a) - (V){0}) /* exactly a, also if that is -0 */
 #define LOAD(p) (*(const NAME(U) *)(p))
 #define STORE(p, v) (*(NAME(U) *)(p) = (v))
 
@@ -85,11 +83,11 @@ static inline void NAME(block)(V *s, const REAL *planes, const REAL *w, const I 
         V x0 = LOAD(at + p0), x1 = LOAD(at + p1), x2 = LOAD(at + p2);
         V u = ALL(w[0]);
         a0 += u * x0, a1 += u * x1, a2 += u * x2;
-        u = (V)ALL(w[1]);
+        u = ALL(w[1]);
         b0 += u * x0, b1 += u * x1, b2 += u * x2;
-        u = (V)ALL(w[2]);
+        u = ALL(w[2]);
         c0 += u * x0, c1 += u * x1, c2 += u * x2;
-        u = (V)ALL(w[3]);
+        u = ALL(w[3]);
         d0 += u * x0, d1 += u * x1, d2 += u * x2;
     }
     s[0] = a0, s[1] = a1, s[2] = a2, s[3] = b0, s[4] = b1, s[5] = b2;
@@ -254,7 +252,18 @@ EXPORT void NAME(correlate)(const void *task, long begin, long end)
     }
 }
 
+/* How many elements a vector has: tables are made for that. */
+typedef struct { I *lanes; } NAME(lanes_task);
+
+EXPORT void NAME(lanes)(const void *task, long begin, long end)
+{
+    const NAME(lanes_task) *t = task;
+    for (I k = begin; k < end; k++) t->lanes[k] = LANES;
+}
+
 #undef V
+#undef LANES
+#undef ALL
 #undef LOAD
 #undef STORE
 #endif

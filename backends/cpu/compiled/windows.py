@@ -112,10 +112,19 @@ def _integers(values: Any) -> Any:
     return np.array(list(values), np.int64)
 
 
+@functools.cache
+def lanes(char: str) -> int:
+    """Elements of the kernels' vectors."""
+    function, found = _LIBRARY.get("lanes", np.dtype(char)), np.zeros(1, np.int64)
+    if function is not None:
+        run(function, pack("q", address(found)), 1, 1)
+    return int(found[0])
+
+
 def _worth(dtype: Any, n: int, places: Sizes, products: int) -> bool:
     """Whether there is work enough, and vectors are not mostly empty."""
-    lanes = 32 // dtype.itemsize
-    full = places[-1] / (-(-places[-1] // lanes) * lanes) if places[-1] else 0.0
+    least = 32 // dtype.itemsize  # that any machine's vectors have
+    full = places[-1] / (-(-places[-1] // least) * least) if places[-1] else 0.0
     return n > 0 and products >= WORTH and full >= FULL
 
 
@@ -161,7 +170,7 @@ def convolution(x: Any, w: Any, out: Sizes, stride: Sizes, padding: Sizes, dilat
         return None
     n, inner, o = x.shape[0], w.shape[1], w.shape[0]
     steps = tuple(stride), tuple(padding), tuple(dilation)
-    table, taps, *places = _forward(inner, x.shape[2:], w.shape[2:], tuple(out), steps, 32 // x.itemsize)
+    table, taps, *places = _forward(inner, x.shape[2:], w.shape[2:], tuple(out), steps, lanes(x.dtype.char))
     y = memory.empty((n, o, *out), x.dtype)
     w = np.ascontiguousarray(w)
     done = _convolve(x, w, y, (n, groups, inner, o // groups), table, taps, places, 1, math.prod(out))
@@ -205,7 +214,7 @@ def convolution_input(h: Any, w: Any, sizes: Sizes, stride: Sizes, padding: Size
     if _LIBRARY.get("convolve", h.dtype) is None:
         return None
     steps = tuple(stride), tuple(padding), tuple(dilation)
-    parts = _backward(o, tuple(sizes), w.shape[2:], out, steps, 32 // h.itemsize)
+    parts = _backward(o, tuple(sizes), w.shape[2:], out, steps, lanes(h.dtype.char))
     shape = (n, groups * inner, *sizes)
     y = np.zeros(shape, h.dtype) if any(table is None for _, table, *_ in parts) else memory.empty(shape, h.dtype)
     turned = w.reshape(groups, o, inner, *w.shape[2:]).swapaxes(1, 2)
@@ -232,6 +241,16 @@ def _weights(
     return table, every, table.apart()
 
 
+def divided(
+    n: int, groups: int, inner: int, o: int, count: int, table: Any, vectors: int, itemsize: int
+) -> tuple[int, int]:
+    """How many parts the examples are divided into, and how many of them are multiplied at a time."""
+    # So many parts that sums in each are of some length, and two of them if there can be.
+    parts = max(1, min(n, max(2, min(16, n * vectors // 64)), 8 * PARTIAL // (o * groups * count)))
+    example = (inner * table.plane + o * vectors * table.lanes) * itemsize
+    return parts, max(1, min(-(-n // parts), AT_ONCE // example))
+
+
 def convolution_weight(
     x: Any, h: Any, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
@@ -244,12 +263,9 @@ def convolution_weight(
     function = _LIBRARY.get("correlate", x.dtype)
     if function is None or o * count > PARTIAL:
         return None
-    lanes, steps = 32 // x.itemsize, (tuple(stride), tuple(padding), tuple(dilation))
-    table, taps, into = _weights(inner, x.shape[2:], tuple(window), out, steps, lanes)
-    # So many parts that sums in each are of some length, and two of them if there can be.
-    parts = max(1, min(n, max(2, min(16, n * len(into) // 64)), 8 * PARTIAL // (o * groups * count)))
-    example = (inner * table.plane + o * len(into) * lanes) * x.itemsize
-    at_once = max(1, min(-(-n // parts), AT_ONCE // example))
+    steps = tuple(stride), tuple(padding), tuple(dilation)
+    table, taps, into = _weights(inner, x.shape[2:], tuple(window), out, steps, lanes(x.dtype.char))
+    parts, at_once = divided(n, groups, inner, o, count, table, len(into), x.itemsize)
     sums, failed = memory.empty((parts, groups * o, inner, *window), x.dtype), np.zeros(1, np.int64)
     task = pack(
         "19q",

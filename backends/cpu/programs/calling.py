@@ -15,7 +15,7 @@ from lucidgrad.backends.cpu.compiled import building, memory, threads
 from lucidgrad.backends.cpu.compiled.library import OFFSET, OFFSET_IS_KNOWN, address
 from lucidgrad.core.source import run as define
 
-from . import blas, rows
+from . import blas, kernels
 from .planning import Planner
 from .steps import LANGUAGE
 
@@ -67,7 +67,7 @@ def source(planner: Planner, overlapping: Sequence[int]) -> dict[str, str]:
 def _head(planner: Planner) -> str:
     """What all files begin with: types, and the functions of loops."""
     inputs, outputs = len(planner.arrays), len(planner.outputs)
-    kernels = "".join(f"void (*{rows.kernel_word(*key)})(const void *, long, long); " for key in _kernels(planner))
+    called = "".join(f"void (*{kernels.word(*key)})(const void *, long, long); " for key in _kernels(planner))
     return f"""#include "parallel.h"
 {LANGUAGE.functions}
 typedef struct {{
@@ -77,7 +77,7 @@ typedef struct {{
     T (*s##dot)(long, const T *, long, const T *, long);
     BLAS(float, s) BLAS(double, d)
 }} blas_table;
-typedef struct {{ {kernels or "int none;"} }} kernel_table;
+typedef struct {{ {called or "int none;"} }} kernel_table;
 typedef struct {{
     char *input[{inputs or 1}], *output[{outputs or 1}], *arena, **constants;
     double numbers[{len(planner.numbers) or 1}];
@@ -130,7 +130,7 @@ EXPORT long lg_program(void *given, char *arena, const table *t, int threads)
 
 def _kernels(planner: Planner) -> list[tuple[str, str]]:
     steps = [part for step in planner.steps for part in getattr(step, "steps", [step])]
-    return sorted({(step.name, step.char) for step in steps if isinstance(step, rows.Kernel)})
+    return sorted({key for step in steps for key in step.kernels})
 
 
 def _table(planner: Planner) -> tuple[Any, list[Any]]:
@@ -139,7 +139,7 @@ def _table(planner: Planner) -> tuple[Any, list[Any]]:
     found = blas.functions() or {}
     words = [threads.parallel(), ctypes.addressof(constants)]
     words += [found.get(f"{letter}{name}") for letter in "sd" for name in ("gemm", "gemv", "dot")]
-    words += [rows.address(*key) for key in _kernels(planner)]
+    words += [kernels.address(*key) for key in _kernels(planner)]
     return (ctypes.c_void_p * len(words))(*words), [constants, planner.constants]
 
 

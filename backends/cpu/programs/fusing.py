@@ -7,7 +7,7 @@ run make, or write over, no more than their part k.
 from collections.abc import Iterable, Sequence
 
 from .places import Buffer
-from .steps import Step, real
+from .steps import Step, stored
 
 __all__ = ["Run", "fused"]
 
@@ -55,7 +55,7 @@ class Run(Step):
 
     def body(self) -> list[str]:
         local = [
-            f"{real(b.dtype)} local{b.number}[{b.index * self.together}] __attribute__((aligned(64)));"
+            f"{stored(b.dtype)} local{b.number}[{b.index * self.together}] __attribute__((aligned(64)));"
             for b in self.local
         ]
         lines = [*local, f"for (long at = begin; at < end; at += {self.together}) {{"]

@@ -9,7 +9,7 @@ import numpy as np
 from lucidgrad.core import dispatch
 from lucidgrad.levels.program import Action, Equation, Variable
 
-from . import copies, products, reductions, rows
+from . import attention, copies, gathers, products, reductions, rows, sequences, windows
 from .loops import Entry, Expression, Number, traced
 from .places import Immediate
 from .planning import Planner
@@ -26,6 +26,10 @@ _TABLE: dict[str, tuple[Callable[[Equation], bool], Handler]] = {
     "overwrite": (copies.accepts_parts, copies.plan_overwrite),
     "put_add": (copies.accepts_put, copies.plan_put),
     **rows.HANDLERS,
+    **windows.HANDLERS,
+    **gathers.HANDLERS,
+    **attention.HANDLERS,
+    **sequences.HANDLERS,
 }
 
 

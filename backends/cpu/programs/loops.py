@@ -12,7 +12,7 @@ from lucidgrad.core.dtype import get_default_dtype
 from lucidgrad.levels.program import Equation, Variable
 
 from .places import Buffer, Immediate, Place
-from .steps import LANGUAGE, PART, Step, is_part, pointer, real
+from .steps import LANGUAGE, PART, Step, is_part, pointer, real, stored
 
 __all__ = ["Entry", "Expression", "Loop", "Number", "Source", "collapsed", "nested", "traced"]
 
@@ -178,11 +178,11 @@ class Loop(Step):
     # -- printing
     def body(self) -> list[str]:
         read = self._read()
-        stored = [e.target for e in self.entries if e.target.buffer.stored]
-        shape, steps = self._collapsed([*read, *stored])
+        kept = [e.target for e in self.entries if e.target.buffer.stored]
+        shape, steps = self._collapsed([*read, *kept])
         varied, targets = steps[: len(read)], steps[len(read) :]
-        lines = [f"const {real(p.dtype)} *const p{k} = {pointer(p.buffer, p.offset)};" for k, p in enumerate(read)]
-        lines += [f"{real(p.dtype)} *const q{k} = {pointer(p.buffer, p.offset)};" for k, p in enumerate(stored)]
+        lines = [f"const {stored(p.dtype)} *const p{k} = {pointer(p.buffer, p.offset)};" for k, p in enumerate(read)]
+        lines += [f"{stored(p.dtype)} *const q{k} = {pointer(p.buffer, p.offset)};" for k, p in enumerate(kept)]
         names = {_key(p): f"x{k}" for k, p in enumerate(read)}
         loads: list[tuple[int, str]] = []  # the innermost axis that moves a load, and its text
         for k, (p, own) in enumerate(zip(read, varied, strict=True)):

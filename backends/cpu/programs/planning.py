@@ -25,6 +25,12 @@ MOST_LINES = 400
 ALIGNED = 64
 
 
+def _is_one_number(array: Any) -> bool:
+    """Whether all elements have the same bits: -0.0 is another number than 0.0, NaN the same."""
+    bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}")
+    return bool(bits[0] == bits[-1] and (bits == bits[0]).all())
+
+
 class Planner:
     """The steps of a program, and the places of its variables."""
 
@@ -36,6 +42,7 @@ class Planner:
         self.arrays = [v for v in program.inputs if not v.is_number]
         self.numbers = [v for v in program.inputs if v.is_number]
         self.constants: list[Any] = []
+        self.notes: dict[Any, Any] = {}  # what equations found out that others may ask for
         self.arena = 0  # bytes
         self.outputs: list[tuple[Buffer, tuple[int, ...]]] = []
         self._loops: dict[tuple[int, ...], list[int]] = {}  # places of loops among the steps, by shape
@@ -51,10 +58,8 @@ class Planner:
         return made
 
     def _constant(self, array: Any) -> Place | Immediate:
-        if 0 < array.size <= 1 << 16 and array.dtype.kind in "fbiu":
-            first = array.reshape(-1)[0]
-            if array.tobytes() == np.full(array.shape, first).tobytes():  # -0.0 is another number, NaN the same
-                return Immediate(first, array.shape)
+        if array.size and array.dtype.kind in "fbiu" and _is_one_number(array):
+            return Immediate(array.reshape(-1)[0], array.shape)
         array = np.array(array, order="C")
         self.constants.append(array)
         return whole(self.buffer(array.dtype, array.size, "constant", len(self.constants) - 1), array.shape)

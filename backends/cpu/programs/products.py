@@ -12,7 +12,7 @@ from .places import Buffer, Place, whole
 from .planning import Planner
 from .steps import Step, pointer, real
 
-__all__ = ["accepts", "plan"]
+__all__ = ["accepts", "call", "leading", "plan", "usable"]
 
 
 _SUM = Expression([], "({0} + {1})", (True, True))
@@ -50,7 +50,7 @@ def plan(planner: Planner, equation: Equation) -> None:
         lead, inner = x1.shape[:-1], x1.shape[-1]
         merged = x1.reshaped((math.prod(lead), inner)) if math.prod(lead) and inner else None
         x1 = merged or x1
-    x1, x2 = (_usable(planner, x) for x in (x1, x2))
+    x1, x2 = (usable(planner, x) for x in (x1, x2))
     if not bias:
         planner.append(_Product(x1, x2, planner.result(y)))
         return
@@ -59,12 +59,12 @@ def plan(planner: Planner, equation: Equation) -> None:
     planner.entry(Entry(_SUM, [product, bias[0]], planner.result(y)))  # with what is done to the sum next
 
 
-def _usable(planner: Planner, x: Place) -> Place:
+def usable(planner: Planner, x: Place) -> Place:
     """As it is if the BLAS takes it, else a copy."""
-    return x if _leading(x) is not None else planner.copied(x, x.shape)
+    return x if leading(x) is not None else planner.copied(x, x.shape)
 
 
-def _leading(x: Place) -> tuple[bool, int] | None:
+def leading(x: Place) -> tuple[bool, int] | None:
     """Whether a matrix is stored by columns, and how far its rows (or columns) are apart."""
     (rows, columns), (down, along) = x.shape[-2:], x.steps[-2:]
     if columns == 1 or along == 1:
@@ -96,7 +96,7 @@ class _Product(Step):
             for word, p in (("x1", x1), ("x2", x2), ("y", y))
         ]
         batch = y.size // (m * n)
-        text = _call(letter, x1, x2, m, k, n)
+        text = call(letter, x1, x2, m, k, n)
         if batch == 1:
             lines.append(text.format(a="x1", b="x2", c="y"))
         else:
@@ -122,9 +122,9 @@ class _Product(Step):
         return tuple(b if a == 1 else a for a, b in zip(one, two, strict=True))
 
 
-def _call(letter: str, x1: Place, x2: Place, m: int, k: int, n: int) -> str:
+def call(letter: str, x1: Place, x2: Place, m: int, k: int, n: int) -> str:
     """One product: of vectors where one side is one, as NumPy has it."""
-    one, two = _leading(x1), _leading(x2)
+    one, two = leading(x1), leading(x2)
     assert one is not None
     assert two is not None
     if m == 1 and n == 1:

@@ -5,7 +5,7 @@ by row. Sums of everything in a large array are sums of parts, in float64, so th
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .places import Buffer, Place, whole
 from .planning import Planner
 from .steps import PART, Step, is_part, pointer, real
 
-__all__ = ["accepts", "plan"]
+__all__ = ["accepts", "plan", "plan_sum"]
 
 PAIRWISE = """
 static T lg_pairwise_T(const T *x, long n, long step)
@@ -91,6 +91,11 @@ def plan(planner: Planner, equation: Equation) -> None:
         return
     kept = [a for a in range(rank) if a not in gone]
     planner.append(_Fold(name, x, target, kept, sorted(gone), divisor))
+
+
+def plan_sum(planner: Planner, x: Place, target: Place, axes: Sequence[int]) -> None:
+    """The step of a sum that no equation asks for."""
+    planner.append(_Fold("sum", x, target, [a for a in range(len(x.shape)) if a not in axes], list(axes), 0))
 
 
 class _Reading(Step):

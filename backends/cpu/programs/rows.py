@@ -1,7 +1,7 @@
 """Operations on rows by the hand-written kernels of `compiled`: softmax, cross-entropy, norms and their pulls."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,88 +9,11 @@ import numpy as np
 from lucidgrad.backends.cpu.compiled import rows as compiled
 from lucidgrad.levels.program import Equation, Variable
 
-from .places import Buffer, Place, whole
+from .kernels import WRONG, Kernel, address
+from .places import whole
 from .planning import Planner
-from .steps import Step, is_part, pointer
 
-__all__ = ["HANDLERS", "address"]
-
-_LIBRARIES = {"rows": compiled._LIBRARY, "norms": compiled._NORMS}
-
-
-def address(name: str, char: str) -> int | None:
-    """The address of a kernel, named like ``rows.softmax``."""
-    library, function = name.split(".")
-    return _LIBRARIES[library].get(function, np.dtype(char))
-
-
-class Kernel(Step):
-    """A call of a kernel: a struct of addresses, integers and doubles, and a number of units."""
-
-    def __init__(
-        self,
-        name: str,
-        fields: Sequence[Any],
-        made: Sequence[Place],
-        units: int,
-        elements: int,
-        width: int | None = None,
-        clear: bool = False,
-    ) -> None:
-        """``fields``: places, integers, floats, None, or "wrong" for the address of a note that something is.
-
-        ``width``: of rows, where units are such and nothing else is read; ``clear``: the last result is zero before.
-        """
-        self.fields, self.made, self.elements, self.clear = fields, list(made), elements, clear
-        self.name, self.char = name, made[0].dtype.char
-        self.units, self.width, self.checks = units, width, "wrong" in fields
-        self.grain = max(1, min(-(-units // 8), 32768 * units // max(elements, 1)))
-
-    def reads(self) -> Iterable[Buffer]:
-        own = {p.buffer.number for p in self.made}
-        return [p.buffer for p in self.fields if isinstance(p, Place) and p.buffer.number not in own]
-
-    def writes(self) -> Iterable[Buffer]:
-        return [p.buffer for p in self.made]
-
-    def proposals(self) -> list[tuple[int, int]]:
-        return [] if self.width is None else [(self.units, self.width)]
-
-    def accesses(self, parts: int, width: int) -> list[tuple[Buffer, bool, bool]] | None:
-        if (parts, width) not in self.proposals():
-            return None
-        own = {p.buffer.number for p in self.made}
-        given = [p for p in self.fields if isinstance(p, Place)]
-        return [(p.buffer, p.buffer.number in own, is_part(p, parts)) for p in given]
-
-    def body(self) -> list[str]:
-        types, values = [], []
-        for k, field in enumerate(self.fields):
-            kind = "double" if isinstance(field, float) else "long" if isinstance(field, int) else "const void *"
-            types.append(f"{kind} a{k};")
-            if isinstance(field, Place):
-                values.append(pointer(field.buffer, field.offset))
-            elif field == "wrong":
-                values.append("&f->wrong")
-            elif isinstance(field, float):
-                values.append(f"{field!r}")
-            else:
-                values.append("0" if field is None else str(int(field)))
-        lines = [f"struct {{ {' '.join(types)} }} t = {{ {', '.join(values)} }};"]
-        return [*lines, f"f->kernels.{kernel_word(self.name, self.char)}(&t, begin, end);"]
-
-    def call(self, name: str) -> list[str]:
-        lines = []
-        if self.clear:
-            last = self.made[-1]
-            place = pointer(last.buffer, last.offset).replace("f->", "f.")
-            lines.append(f"__builtin_memset({place}, 0, {last.buffer.bytes});")
-        return [*lines, *super().call(name)]
-
-
-def kernel_word(name: str, char: str) -> str:
-    """What a kernel is called in the frame."""
-    return f"{name.replace('.', '_')}_{char}"
+__all__ = ["HANDLERS"]
 
 
 # -- which, and how --------------------------------------------------------------------------------
@@ -147,7 +70,7 @@ def _plan_classes(planner: Planner, equation: Equation) -> None:
     y, n = planner.result(equation.results[0]), equation.inputs[0].shape[-1]
     ignored = equation.keywords.get("ignore_index", -100)
     name = f"rows.{equation.primitive.name}"
-    planner.append(Kernel(name, [*xs, y, "wrong", n, ignored], [y], equation.inputs[1].size, xs[0].size, n))
+    planner.append(Kernel(name, [*xs, y, WRONG, n, ignored], [y], equation.inputs[1].size, xs[0].size, n))
 
 
 def _options(equation: Equation) -> tuple[int, float]:
@@ -210,6 +133,27 @@ def _plan_layer_norm_pull(planner: Planner, equation: Equation) -> None:
     planner.append(Kernel("norms.layer_norm_sums", [parts, to_w, to_b, blocks, n], [to_w, to_b], units, parts.size))
 
 
+# -- channels --------------------------------------------------------------------------------------
+def _accepts_batch_norm(equation: Equation) -> bool:
+    name, eps = equation.primitive.name, equation.keywords.get("eps", 1e-5)
+    x, *others = equation.inputs[1:] if name.endswith("_pull") else equation.inputs
+    if any(type(v) is not Variable for v in equation.inputs) or not _floats(equation, f"norms.{name}"):
+        return False
+    if len(x.shape) < 2 or not x.size or type(eps) not in (int, float):
+        return False
+    return equation.inputs[0].shape == x.shape and all(v.shape == x.shape[1:2] for v in others)
+
+
+def _plan_batch_norm(planner: Planner, equation: Equation) -> None:
+    """`batch_norm` and `batch_norm_pull`."""
+    name = equation.primitive.name
+    given = [planner.contiguous(planner.place(v)) for v in equation.inputs]
+    made = [planner.result(v) for v in equation.results]
+    n, channels, *places = made[0].shape
+    fields = [*given, *made, n, channels, math.prod(places), _options(equation)[1]]
+    planner.append(Kernel(f"norms.{name}", fields, made, channels, made[0].size))
+
+
 HANDLERS: dict[str, tuple[Callable[[Equation], bool], Callable[[Planner, Equation], None]]] = {
     **{
         name: _whole(f"rows.{name}")
@@ -221,4 +165,6 @@ HANDLERS: dict[str, tuple[Callable[[Equation], bool], Callable[[Planner, Equatio
     "layer_norm": (_accepts_norm, _plan_norm),
     "standardise_pull": (_accepts_norm, _plan_standardise_pull),
     "layer_norm_pull": (_accepts_norm, _plan_layer_norm_pull),
+    "batch_norm": (_accepts_batch_norm, _plan_batch_norm),
+    "batch_norm_pull": (_accepts_batch_norm, _plan_batch_norm),
 }

@@ -1,6 +1,6 @@
 """What all steps of a plan have in common: memory that they read and write, and a function in C."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from lucidgrad.backends.codegen.languages import PlainC
 
 from .places import Buffer, Place
 
-__all__ = ["LANGUAGE", "PART", "Step", "is_part", "pointer", "real"]
+__all__ = ["LANGUAGE", "PART", "Step", "is_part", "pointer", "real", "stored"]
 
 
 #: Elements of the parts of a large sum, and of loops that are divided like one.
@@ -51,6 +51,11 @@ def real(dtype: Any) -> str:
     return LANGUAGE.type(dtype)
 
 
+def stored(dtype: Any) -> str:
+    """The type in C of elements in memory."""
+    return LANGUAGE.stored(dtype)
+
+
 def pointer(buffer: Buffer, offset: int = 0) -> str:
     """The address of a buffer's element, in a step's function."""
     if buffer.kind == "local":  # of which there are the parts from `at` on
@@ -61,7 +66,7 @@ def pointer(buffer: Buffer, offset: int = 0) -> str:
         base = f"f->constants[{buffer.index}]"
     else:
         base = f"f->{buffer.kind}[{buffer.index}]"
-    text = f"({real(buffer.dtype)} *)({base})"
+    text = f"({stored(buffer.dtype)} *)({base})"
     return f"({text} + {offset})" if offset else f"({text})"
 
 
@@ -75,6 +80,8 @@ class Step:
     units, grain, elements = 1, 1, 0
     #: Whether it may find that something is wrong with what is given: nothing of the caller's is written before.
     checks = False
+    #: Kernels that are called, by name and the letter of a dtype.
+    kernels: Sequence[tuple[str, str]] = ()
 
     def reads(self) -> Iterable[Buffer]:
         """What is read from memory."""

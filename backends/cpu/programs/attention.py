@@ -1,0 +1,233 @@
+"""Attention: products of some heads at a time by the BLAS, and between them the hand-written kernels of weights."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lucidgrad.levels.program import Equation, Variable
+
+from . import blas
+from .kernels import Written, address, call
+from .loops import collapsed
+from .places import Place, steps_of, whole
+from .planning import Planner
+from .products import leading, usable
+from .steps import real, stored
+
+__all__ = ["HANDLERS"]
+
+#: Elements of the weights that are computed together.
+BLOCK = 131072
+
+
+def _accepts(equation: Equation) -> bool:
+    """Whether C does it."""
+    pull = equation.primitive.name == "attention_pull"
+    *floats, m = equation.inputs if len(equation.inputs) in (4, 7) else (*equation.inputs, None)
+    if any(type(v) is not Variable for v in floats) or not (m is None or type(m) is Variable):
+        return False
+    arrays = [*floats, *equation.results]
+    dtypes = {v.dtype for v in arrays}
+    if len(dtypes) > 1 or dtypes.pop().char not in "fd" or not all(v.size for v in arrays):
+        return False
+    if m is not None and (not m.size or m.dtype not in (bool, floats[0].dtype)):
+        return False
+    kernel = "attention.attention_slopes" if pull else "attention.attention_weights"
+    scale = equation.keywords.get("scale", 1.0)
+    known = blas.functions() is not None and address(kernel, arrays[0].dtype.char) is not None
+    return known and type(scale) in (int, float) and math.isfinite(scale)
+
+
+class _Heads:
+    """Loops over the axes before the last two, which matrices have in common, and products within them."""
+
+    def __init__(self, planner: Planner, lead: tuple[int, ...]) -> None:
+        self.planner, self.lead = planner, lead
+        self.given: dict[str, Place] = {}
+        self.made: dict[str, Place] = {}
+        self.others: dict[str, Place] = {}  # what is written and has not a matrix for each head
+
+    def read(self, word: str, x: Place) -> Place:
+        """A matrix for each head, as the BLAS takes it."""
+        found = self.given[word] = usable(self.planner, x).broadcast((*self.lead, *x.shape[-2:]))
+        return found
+
+    def write(self, word: str, v: Variable, like: Variable) -> Place:
+        """A result whose axes lie in memory as those of another: what was split into heads is joined without a copy."""
+        buffer, shape, steps = self.planner.buffer(v.dtype, v.size), v.shape, steps_of(v.shape)
+        model = self.planner.place(like)
+        if model.shape[:-2] == v.shape[:-2]:
+            order = sorted(range(len(shape)), key=lambda a: -abs(model.steps[a]))
+            if order[-1] == len(shape) - 1:
+                own = steps_of([shape[a] for a in order])
+                steps = tuple(own[order.index(a)] for a in range(len(shape)))
+        found = self.planner.where[v] = self.made[word] = Place(buffer, shape, steps)
+        return found
+
+    def scratch(self, word: str, *shape: int, dtype: Any) -> None:
+        """Memory for some heads."""
+        self.others[word] = whole(self.planner.buffer(dtype, math.prod(shape)), shape)
+
+    def step(self, per: int, inner: Sequence[str], kernel: tuple[str, str], clear: str = "") -> Written:
+        """Lines for ``per`` heads at a time: ``some`` from number ``head`` on."""
+        places = self.given | self.made
+        sizes, moved = collapsed(self.lead, [p.steps[:-2] for p in places.values()])
+        sizes, moved = (sizes, moved) if sizes else ([1], [[0] for _ in places])
+        *outer, last = sizes
+        loops = [f"for (long i{a} = 0; i{a} < {n}; i{a}++)" for a, n in enumerate(outer)]
+        loops += [f"for (long j = 0; j < {last}; j += {per}) {{"]
+        lines = ["long head = 0;", *loops, f"const long some = {last} - j < {per} ? {last} - j : {per};"]
+        for (word, place), steps in zip(places.items(), moved, strict=True):
+            sort = "const " if word in self.given else ""
+            at = "".join(f" + i{a} * {s}" for a, s in enumerate(steps[:-1]) if s)
+            lines.append(f"{sort}{stored(place.dtype)} *const {word}_at = {word}{at} + j * {steps[-1]};")
+            lines.append(f"enum {{ {word}_step = {steps[-1]} }};")
+        lines += [*inner, "head += some;", "}"]
+        return Written(self.given, self.made | self.others, lines, kernels=[kernel], clear=clear)
+
+    def product(self, letter: str, x1: tuple[str, Place], x2: tuple[str, Place], y: tuple[str, Place]) -> str:
+        """One product for head e; a place is named where it lies for this one."""
+        (a, p1), (b, p2), (c, target) = x1, x2, y
+        m, k, n = p1.shape[-2], p1.shape[-1], p2.shape[-1]
+        one, two, three = leading(p1), leading(p2), leading(target)
+        assert one is not None
+        assert two is not None
+        assert three is not None
+        assert not three[0] or n == 1
+        turns = [112 if t else 111 for t, _ in (one, two)]
+        return (
+            f"f->blas.{letter}gemm(101, {turns[0]}, {turns[1]}, {m}, {n}, {k}, 1, "
+            f"{a}, {one[1]}, {b}, {two[1]}, 0, {c}, {three[1]});"
+        )
+
+
+def _turned(x: Place) -> Place:
+    return Place(x.buffer, (*x.shape[:-2], x.shape[-1], x.shape[-2]), (*x.steps[:-2], x.steps[-1], x.steps[-2]))
+
+
+def _mask(heads: _Heads, m: Any, scale: float, rows: int, columns: int) -> tuple[list[str], float]:
+    """Lines that apply a mask to the scores p, and the factor that these still have to be multiplied by."""
+    if m is None:
+        return [], scale
+    place = heads.planner.place(m).broadcast((*heads.lead, rows, columns))
+    heads.given["m"] = place
+    kind = real(heads.others["p"].dtype)
+    down, along = place.steps[-2:]
+    at = f"m_at[e * m_step + r * {down} + c * {along}]"
+    change = f"{at} ? s : ({kind})-LG_INFINITY" if place.dtype == bool else f"s + {at}"
+    lines = [
+        f"for (long e = 0; e < some; e++) for (long r = 0; r < {rows}; r++) for (long c = 0; c < {columns}; c++) {{",
+        f"const {kind} s = p[(e * {rows} + r) * {columns} + c] * ({kind}){scale!r};",
+        f"p[(e * {rows} + r) * {columns} + c] = {change};",
+        "}",
+    ]
+    return lines, 1.0
+
+
+def _mask_slopes(
+    heads: _Heads, results: Sequence[Variable], scale: float, rows: int, columns: int
+) -> tuple[list[str], float]:
+    """Lines that add the scores' cotangents to that of a mask, and the factor that they are computed with."""
+    if not results:
+        return [], scale
+    kind, place = real(results[0].dtype), heads.planner.result(results[0]).broadcast((*heads.lead, rows, columns))
+    heads.made["to_m"] = place
+    down, along = place.steps[-2:]
+    lines = [
+        f"for (long e = 0; e < some; e++) for (long r = 0; r < {rows}; r++) for (long c = 0; c < {columns}; c++) {{",
+        f"{kind} *const here = s + (e * {rows} + r) * {columns} + c;",
+        f"to_m_at[e * to_m_step + r * {down} + c * {along}] += *here;",
+        f"*here *= ({kind}){scale!r};",
+        "}",
+    ]
+    return lines, 1.0
+
+
+def _plan_attention(planner: Planner, equation: Equation) -> None:
+    (q, k, v, *rest), (out, sums) = equation.inputs, equation.results
+    dtype, letter = out.dtype, out.dtype.char.replace("f", "s")
+    rows, columns, width = q.shape[-2], k.shape[-2], v.shape[-1]
+    heads = _Heads(planner, out.shape[:-2])
+    pq, pk, pv = (heads.read(w, planner.place(x)) for w, x in (("q", q), ("k", k), ("v", v)))
+    y = heads.write("y", out, q)
+    heads.others["total"] = planner.result(sums)
+    per = max(1, BLOCK // (rows * columns))
+    heads.scratch("p", per, rows, columns, dtype=dtype)
+    heads.scratch("rate", per, rows, dtype=dtype)
+    scores = whole(heads.others["p"].buffer, (rows, columns))
+    scale, causal = float(equation.keywords.get("scale", 1.0)), int(equation.keywords.get("causal", False))
+    masked, factor = _mask(heads, rest[0] if rest else None, scale, rows, columns)
+    kernel = "attention.attention_weights", dtype.char
+    down = y.steps[-2]
+
+    here = f"p + e * {rows * columns}"
+    fields = ["p", "rate", f"total + head * {rows}", rows, columns, causal, factor]
+    inner = [
+        "for (long e = 0; e < some; e++)",
+        heads.product(letter, ("q_at + e * q_step", pq), ("k_at + e * k_step", _turned(pk)), (here, scores)),
+        *masked,
+        call(kernel, fields, f"some * {rows}", f"2 * some * {rows * columns}"),
+        "for (long e = 0; e < some; e++) {",
+        heads.product(letter, (here, scores), ("v_at + e * v_step", pv), ("y_at + e * y_step", y)),
+        f"for (long r = 0; r < {rows}; r++) {{",
+        f"const {real(dtype)} by = rate[e * {rows} + r];",
+        f"for (long c = 0; c < {width}; c++) y_at[e * y_step + r * {down} + c] *= by;",
+        "}",
+        "}",
+    ]
+    planner.append(heads.step(per, inner, kernel))
+
+
+def _plan_pull(planner: Planner, equation: Equation) -> None:
+    h, d, t, q, k, v, *rest = equation.inputs
+    dtype, letter = q.dtype, q.dtype.char.replace("f", "s")
+    rows, columns = q.shape[-2], k.shape[-2]
+    heads = _Heads(planner, equation.results[0].shape[:-2])
+    ph, pq, pk, pv = (heads.read(w, planner.place(x)) for w, x in (("h", h), ("q", q), ("k", k), ("v", v)))
+    ends = [heads.write(f"to_{x}", y, like) for x, y, like in zip("qkv", equation.results, (q, k, v), strict=False)]
+    sums = {w: planner.place(x).broadcast((*heads.lead, rows)) for w, x in (("t", t), ("d", d))}
+    for w, p in sums.items():
+        heads.given[w] = Place(p.buffer, (*p.shape, 1), (*p.steps, 1), p.offset)
+    per = max(1, BLOCK // (rows * columns))
+    for w in ("p", "s"):
+        heads.scratch(w, per, rows, columns, dtype=dtype)
+    for w in ("total", "less"):
+        heads.scratch(w, per, rows, dtype=dtype)
+    scores = whole(heads.others["p"].buffer, (rows, columns))
+    scale, causal = float(equation.keywords.get("scale", 1.0)), int(equation.keywords.get("causal", False))
+    masked, factor = _mask(heads, rest[0] if rest else None, scale, rows, columns)
+    slopes, share = _mask_slopes(heads, equation.results[3:], scale, rows, columns)
+    kernel = "attention.attention_slopes", dtype.char
+
+    at = {w: f"{w}_at + e * {w}_step" for w in (*"hqkv", "to_q", "to_k", "to_v")}
+    p, s = ((f"{w} + e * {rows * columns}", scores) for w in "ps")
+    turned_p, turned_s = ((word, _turned(place)) for word, place in (p, s))
+    fields = ["p", "s", "total", "less", rows, columns, causal, factor, share]
+    inner = [
+        "for (long e = 0; e < some; e++) {",
+        heads.product(letter, (at["q"], pq), (at["k"], _turned(pk)), p),
+        heads.product(letter, (at["h"], ph), (at["v"], _turned(pv)), s),
+        f"for (long r = 0; r < {rows}; r++) {{",
+        f"const {real(dtype)} all = t_at[e * t_step + r * {sums['t'].steps[-1]}];",
+        f"total[e * {rows} + r] = all == ({real(dtype)})-LG_INFINITY ? 0 : all;",
+        f"less[e * {rows} + r] = d_at[e * d_step + r * {sums['d'].steps[-1]}];",
+        "}",
+        "}",
+        *masked,
+        call(kernel, fields, f"some * {rows}", f"2 * some * {rows * columns}"),
+        *slopes,
+        "for (long e = 0; e < some; e++) {",
+        heads.product(letter, turned_p, (at["h"], ph), (at["to_v"], ends[2])),
+        heads.product(letter, s, (at["k"], pk), (at["to_q"], ends[0])),
+        heads.product(letter, turned_s, (at["q"], pq), (at["to_k"], ends[1])),
+        "}",
+    ]
+    planner.append(heads.step(per, inner, kernel, "to_m" if slopes else ""))
+
+
+HANDLERS: dict[str, tuple[Callable[[Equation], bool], Callable[[Planner, Equation], None]]] = {
+    "attention": (_accepts, _plan_attention),
+    "attention_pull": (_accepts, _plan_pull),
+}
