@@ -9,7 +9,7 @@ from lucidgrad.core import device
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.tape import storage, touch
 from lucidgrad.func import trees
-from lucidgrad.levels.program import Action, Program, Variable, evaluate
+from lucidgrad.levels.program import Program, Variable, actions, enter, variables
 
 from .guards import Held
 from .history import Backward, grown
@@ -89,7 +89,7 @@ class Entry:
         self.writes = [i for i in writes if i < given]  # into arguments
         held.writes([i - given for i in writes if i >= given])
         self._writes = bool(writes)
-        draws = any(type(e.primitive) is Action and e.primitive.draws for e in program.equations)
+        draws = any(action.draws for action in actions(program.equations))
         self._pure = not (draws or writes or grads or hosts)
         self.outputs, self.result = list(outputs), result
         self.settings = [host for host in hosts if hasattr(host, "done")]
@@ -225,19 +225,12 @@ def runner(program: Program, into: dict[int, int], how: str | None = None) -> Ca
 
     ``into`` says which outputs are written into which inputs, all of them when everything has been computed.
     """
-    places = {str(v.device): v.device for v in _variables(program) if not v.is_number}
+    places = {str(v.device): v.device for v in variables(program) if not v.is_number}
     if len(places) == 1 and how != "interpret":
         found = device.backend_named(next(iter(places.values()))).program(program, into, how)
         if found is not None:
             return found
     return _Plain(program, into)
-
-
-def _variables(program: Program) -> list[Variable]:
-    found = [*program.inputs, *program.constants]
-    for equation in program.equations:
-        found += equation.results
-    return found
 
 
 class _Plain:
@@ -259,8 +252,7 @@ class _Plain:
         known: dict[Variable, Any] = dict(program.constants)
         known.update(zip(program.inputs, values, strict=True))
         for equation, free in zip(program.equations, self._free, strict=True):
-            made = evaluate(equation, [known[x] if type(x) is Variable else x for x in equation.inputs])
-            known.update(zip(equation.results, made if equation.primitive.outputs else (made,), strict=True))
+            enter(equation, known)
             for v in free:
                 del known[v]
         return self._outputs(known, values)

@@ -21,6 +21,7 @@ from lucidgrad.random import recall, remember
 from lucidgrad.tensor import Tensor
 
 from . import trees
+from .loops import looped
 from .vectorising import vmap
 
 _LARGEST = 2**63 - 1  # what a counter can hold
@@ -398,6 +399,10 @@ def scan(
     count = _steps("scan", columns, length)
     if not count:
         return trees.unflatten(shape, leaves), _nothing(f, leaves, shape, columns, outer)
+    if unroll is not True and unroll < count:
+        found = _as_one(f, leaves, shape, columns, outer, count, reverse)
+        if found is not None:
+            return found
     slices = [None if x is None else unstack(x) for x in columns]
     rows: list[list[Any]] = []
     made = shape
@@ -413,6 +418,41 @@ def scan(
         rows.reverse()
     ys = [None if column[0] is None else stack(list(column)) for column in zip(*rows, strict=True)]
     return trees.unflatten(shape, leaves), trees.unflatten(made, ys)
+
+
+def _as_one(
+    f: Callable[[Any, Any], Any],
+    leaves: list[Any],
+    shape: trees.Shape,
+    columns: list[Any],
+    outer: trees.Shape,
+    count: int,
+    reverse: bool,
+) -> tuple[Any, Any] | None:
+    """The same as one equation of the program that is being traced, if there is one."""
+    collected: list[tuple[list[Any], trees.Shape]] = []
+
+    def step(carry: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        before = _filled(leaves, carry)
+        after, y = _step(f, before, shape, trees.unflatten(outer, _filled(columns, slices)))
+        collected.append(_received("scan", y))
+        return _tensors(after), _tensors(collected[-1][0])
+
+    found = looped(step, _tensors(leaves), _tensors(columns), count, reverse)
+    if found is None:
+        return None
+    row, made = collected[-1]
+    return trees.unflatten(shape, _filled(leaves, found[0])), trees.unflatten(made, _filled(row, found[1]))
+
+
+def _tensors(leaves: Sequence[Any]) -> list[Tensor]:
+    return [x for x in leaves if x is not None]
+
+
+def _filled(leaves: Sequence[Any], tensors: Sequence[Tensor]) -> list[Any]:
+    """Other tensors in place of those among leaves; None stays."""
+    found = iter(tensors)
+    return [None if x is None else next(found) for x in leaves]
 
 
 def _step(f: Callable[[Any, Any], Any], leaves: list[Any], shape: trees.Shape, x: Any) -> tuple[list[Any], Any]:
