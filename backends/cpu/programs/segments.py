@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lucidgrad.backends.codegen.tracing import is_elementwise
-from lucidgrad.levels.program import Equation, Program, Variable, acts, variables
+from lucidgrad.levels.program import Equation, Program, Variable, acts, inner, variables
 
+from . import controls
 from .calling import bound, is_possible
 from .expanding import expanded
 from .handlers import Handler, handler
@@ -126,7 +127,7 @@ def parts_of(program: Program, least: int) -> list[Equation | Planned]:
     plans: dict[int, Handler | None] = {}
     numbers = itertools.count(1 + max((v.number for v in variables(program)), default=0))
     for equation in _alive(program):
-        plan = handler(equation)
+        plan = controls.handler(equation, parts_of) if inner(equation) else handler(equation)
         more = [equation] if plan is not None else expanded(equation, numbers) or [equation]
         equations += more
         plans.update((id(e), plan if e is equation else handler(e)) for e in more)
@@ -138,7 +139,7 @@ def parts_of(program: Program, least: int) -> list[Equation | Planned]:
         parts += others
         left, own = _ready(left, done, lambda e: plans[id(e)] is not None)
         work = [e for e in own if not getattr(e.primitive, "view", False)]
-        if len(work) < least:
+        if len(work) < least and not any(map(inner, own)):
             parts += own
         else:
             parts.append([(e, plans[id(e)]) for e in own])  # type: ignore[misc]
