@@ -26,7 +26,7 @@ from lucidgrad.ops.elementwise.choice import where
 from lucidgrad.tensor import Tensor
 
 __all__ = [
-    "Body", "Recorded", "blank", "bottoms", "check_unwritten", "entered", "fresh", "lifted", "placed", "plain", "pulled",
+    "Body", "Recorded", "blank", "bottoms", "check_unwritten", "entered", "fresh", "lifted", "pass_on", "placed", "plain", "pulled",
     "rebuilt", "same_levels",
 ]  # fmt: skip
 
@@ -138,6 +138,12 @@ class Body:
         self.outside = list(dict.fromkeys(node for ends in self.ends for node in ends if node not in own))
         self.inputs = [b.variable for x in given for b in bottoms(x.array)]
         self.results = [trace.variable(b) for y in made for b in bottoms(y.array)]
+
+    def asked(self) -> dict[Variable, Given]:
+        """What it asks for, besides the tensors that it is given."""
+        used = {v for equation in self.part.equations for v in equation.variables}.union(self.results)
+        used.difference_update(self.inputs)
+        return {v: one for v, one in self.part.given().items() if v in used}
 
     def program(self, inputs: Sequence[Variable], outputs: Sequence[Any]) -> Program:
         """The program of the part."""
@@ -277,6 +283,14 @@ def check_unwritten(name: str, given: Iterable[Given]) -> None:
                 f"backward through {name}: a value that it reaches from outside was modified by an in-place "
                 f"operation since; clone it before, or use the out-of-place operation"
             )
+
+
+def pass_on(trace: Trace, given: dict[Variable, Given]) -> None:
+    """What a structure is given, the part around it is given, unless it has made it."""
+    part = trace.part
+    for v, one in given.items() if part is not None else ():
+        if one.memory is None or one.memory.part is not part:
+            part.give(v, one)
 
 
 def entered(

@@ -8,7 +8,7 @@ from lucidgrad.core.modes import state
 from lucidgrad.core.tape import clock, node_of_edge
 from lucidgrad.levels.layer import run
 from lucidgrad.levels.program import Equation, Variable, acts, enter
-from lucidgrad.levels.structures import SCAN, order
+from lucidgrad.levels.structures import SCAN, WHILE, order
 from lucidgrad.levels.traced import Given, Trace, Unfit, current, tracing
 from lucidgrad.tensor import Tensor
 
@@ -21,6 +21,7 @@ from .bodies import (
     entered,
     fresh,
     lifted,
+    pass_on,
     placed,
     plain,
     pulled,
@@ -28,10 +29,10 @@ from .bodies import (
     same_levels,
 )
 
-__all__ = ["Loop", "looped"]
+__all__ = ["Loop", "looped", "repeated"]
 
-#: How often a body is traced until what it is given has all levels of what it gives.
-_MOST_LEVELS = 8
+#: How often a body is traced until what it is given has all levels, and histories, of what it gives.
+_MOST = 8
 
 Step = Callable[[list[Tensor], list[Tensor]], tuple[list[Tensor], list[Tensor]]]
 
@@ -39,31 +40,28 @@ Step = Callable[[list[Tensor], list[Tensor]], tuple[list[Tensor], list[Tensor]]]
 def looped(
     step: Step, init: Sequence[Tensor], columns: Sequence[Tensor], length: int, reverse: bool
 ) -> tuple[list[Tensor], list[Tensor]] | None:
-    """What is carried in the end and what was collected; None if no program is traced, or a step does more than compute.
+    """What is carried in the end and what was collected.
 
-    ``step(carry, slices)`` gives the next carry and what is collected: all of them tensors.
+    None if no program is traced, or a step does more than compute: then nothing has happened yet. ``step(carry, slices)`` gives the next carry and what is collected: all of them tensors.
     """
     trace = tracing()
     if trace is None or length < 2:
         return None
     init, since = list(init), len(trace.alive)
+    moves = [state.recording and node_of(x) is not None for x in init]
     try:
-        for _ in range(_MOST_LEVELS):
+        for _ in range(_MOST):
             start = next(clock)
             with trace.apart() as part:
-                carry = [fresh(trace, x.array, state.recording) for x in init]
+                carry = [fresh(trace, x.array, moving) for x, moving in zip(init, moves, strict=True)]
                 slices = [_slice(trace, x) for x in columns]
-                out, collected = step(list(carry), list(slices))
-                if same_levels(carry, out):
-                    body = Body(trace, part, [*carry, *slices], [*out, *collected], start)
-                    break
-                out = [y if same_levels([x], [y]) else lifted(trace, y, x) for x, y in zip(carry, out, strict=True)]
-                if same_levels(carry, out):
-                    body = Body(trace, part, [*carry, *slices], [*out, *collected], start)
-                    break
-            init = [
-                x if same_levels([c], [y]) else lifted(trace, x, y) for x, c, y in zip(init, carry, out, strict=True)
-            ]
+                made, collected = step(list(carry), list(slices))
+                out = [y if same_levels([x], [y]) else lifted(trace, y, x) for x, y in zip(carry, made, strict=True)]
+                body = Body(trace, part, [*carry, *slices], [*out, *collected], start)
+            known, moves = moves, [old or node_of(y) is not None for old, y in zip(moves, out, strict=True)]
+            if known == moves and same_levels(carry, out):
+                break
+            init = [x if same_levels([c], [y]) else lifted(trace, x, y) for x, c, y in zip(init, carry, out, strict=True)]
         else:
             return None
         loop = Loop(body, len(carry), init, columns, length, reverse)
@@ -71,6 +69,58 @@ def looped(
         return None
     made = loop.run(since)
     return made[: len(carry)], made[len(carry) :]
+
+
+def repeated(
+    holds: Callable[[list[Tensor]], Tensor], step: Callable[[list[Tensor]], list[Tensor]], init: Sequence[Tensor]
+) -> list[Tensor] | None:
+    """What is carried when a condition does not hold any longer; None as `looped`, and if gradients may be asked for.
+
+    ``holds(carry)`` gives one truth value, ``step(carry)`` the next carry.
+    """
+    trace = tracing()
+    if trace is None or (state.recording and any(node_of(x) is not None for x in init)):
+        return None
+    init = list(init)
+    try:
+        for _ in range(_MOST):
+            start = next(clock)
+            with trace.apart() as part:
+                carry = [fresh(trace, x.array) for x in init]
+                condition = Body(trace, part, carry, [holds(list(carry))], start)
+            with trace.apart() as part:
+                made = step(list(carry))
+                out = [y if same_levels([x], [y]) else lifted(trace, y, x) for x, y in zip(carry, made, strict=True)]
+                body = Body(trace, part, carry, out, start)
+            if same_levels(carry, out):
+                break
+            init = [x if same_levels([x], [y]) else lifted(trace, x, y) for x, y in zip(init, out, strict=True)]
+        else:
+            return None
+    except Unfit:
+        return None
+    if state.recording and (body.outside or condition.outside):
+        return None
+    return _run_while(trace, condition, body, init)
+
+
+def _run_while(trace: Trace, condition: Body, body: Body, init: Sequence[Tensor]) -> list[Tensor]:
+    constants = {**condition.asked(), **body.asked()}
+    inputs = [*body.inputs, *constants]
+    carry = [b for x in init for b in bottoms(x.array)]
+    settings: dict[str, Any] = {"condition": condition.program(inputs, condition.results)}
+    settings.update(body=body.program(inputs, body.results), carries=len(carry))
+    values = [*map(plain, carry), *(one.value for one in constants.values())]
+    token = current.set(None)
+    try:
+        made = WHILE.run(values, lambda program: program.run, **settings)
+    finally:
+        current.reset(token)
+    pass_on(trace, constants)
+    names = tuple(map(trace.variable, carry))
+    _, arrays = entered(trace, WHILE, (*names, *constants), settings, made)
+    found = iter(arrays)
+    return [box(rebuilt(y.array, found)) for y in body.made]
 
 
 def _slice(trace: Trace, x: Tensor) -> Tensor:
@@ -124,7 +174,7 @@ class Loop(Recorded):
         self._stacked: dict[Variable, Any] = {}
         self._find_moving()
         self._own = set(body.inputs).union(v for e in body.part.equations for v in e.results)
-        self.constants = {v: one for v, one in body.part.given().items() if v not in self._own}
+        self.constants = body.asked()
         #: What is the same in all steps, by the equations.
         self.fixed: dict[Variable, Equation] = {}
 
@@ -155,7 +205,7 @@ class Loop(Recorded):
 
     def defines(self, variable: Variable) -> bool:
         """Whether a variable has a value of its own in every step."""
-        return variable in self._own
+        return variable in self._own or any(variable in e.results for e in self.body.part.equations)
 
     # -- the loop itself
     def run(self, since: int = 0) -> list[Tensor]:
@@ -197,7 +247,7 @@ class Loop(Recorded):
             if known and not acts(equation) and equation.variables:
                 self.fixed.update(dict.fromkeys(equation.results, equation))
         names = tuple(trace.variable(x) for x in (*carry, *columns)) if current.get() is trace else ()
-        self._pass_on()
+        pass_on(trace, constants)
         settings = {"body": program, "length": self.length, "reverse": self.reverse}
         settings.update(carries=len(carry), columns=len(columns))
         self.equation, arrays = entered(trace, SCAN, (*names, *constants), settings, [*values, *collected])
@@ -215,13 +265,6 @@ class Loop(Recorded):
                 constants.setdefault(x, parent.constants[x])
         again.append(equation)
         self._own.update(equation.results)
-
-    def _pass_on(self) -> None:
-        """What this asks for, the part around it asks for."""
-        part = self.trace.part
-        for v, one in self.constants.items() if part is not None else ():
-            if one.memory is None or one.memory.part is not part:
-                part.give(v, one)
 
     def _finished(self, arrays: list[Any], n: int, since: int) -> list[Tensor]:
         found, made = iter(arrays), list[Tensor]()
@@ -288,7 +331,7 @@ class Loop(Recorded):
         ends = [leaf for k, leaf in enumerate(leaves) if leaf is not None and (k >= n or k in self.moving)]
         ends += [leaf for leaf, _ in self.held] + self.outside
         found: Any = None
-        for _ in range(_MOST_LEVELS):
+        for _ in range(_MOST):
             since = len(trace.alive)
             with trace.apart() as part:
                 seeds: list[Any] = [None] * len(given)

@@ -223,13 +223,14 @@ class Trace:
 
     # -- parts
     @contextlib.contextmanager
-    def apart(self, undone: bool = True) -> Iterator[Part]:
+    def apart(self, undone: bool = True, part: Part | None = None) -> Iterator[Part]:
         """What is traced inside is a part; afterwards random numbers go on as if none had been drawn, if ``undone``.
 
+        A ``part`` that was begun before goes on.
         A trace that has ended goes on meanwhile: gradients that are asked for later may need parts of their own.
         """
         outer, equations, ended = self.part, self.equations, self.level.ended
-        part = self.part = Part()
+        part = self.part = Part() if part is None else part
         self.equations, self.level.ended = part.equations, False
         token = current.set(self)
         try:
