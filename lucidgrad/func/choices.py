@@ -19,6 +19,7 @@ from .bodies import (
     bottoms,
     check_unwritten,
     entered,
+    fresh,
     lifted,
     pass_on,
     plain,
@@ -161,6 +162,8 @@ class Choice(Recorded):
         trace = self.trace
         graph = any(isinstance(g, Tensor) for g in gs)
         seeds = [g if g is None or isinstance(g, Tensor) else box(g) for g in gs]
+        if current.get() is not trace:  # it has ended, so what comes now is not known to it
+            seeds = [None if g is None else box(fresh(trace, g.array).array, node_of(g)) for g in seeds]
         since = len(trace.alive)
         found: dict[bool, tuple[Part, dict[Any, Tensor]]] = {}
         for which in (True, False):

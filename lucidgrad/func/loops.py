@@ -7,7 +7,7 @@ from lucidgrad.core.dispatch import box, node_of
 from lucidgrad.core.modes import state
 from lucidgrad.core.tape import clock, node_of_edge
 from lucidgrad.levels.layer import run
-from lucidgrad.levels.program import Equation, Variable, acts, enter
+from lucidgrad.levels.program import Draws, Equation, Program, Variable, acts, enter, inner
 from lucidgrad.levels.structures import SCAN, WHILE, order
 from lucidgrad.levels.traced import Given, Trace, Unfit, current, tracing
 from lucidgrad.tensor import Tensor
@@ -172,6 +172,7 @@ class Loop(Recorded):
         self.rows: list[dict[Variable, Any]] = []
         self.equation: Equation | None = None
         self._stacked: dict[Variable, Any] = {}
+        self._draws: dict[tuple[int, Equation], Draws] = {}
         self._find_moving()
         self._own = set(body.inputs).union(v for e in body.part.equations for v in e.results)
         self.constants = body.asked()
@@ -236,7 +237,8 @@ class Loop(Recorded):
         token = current.set(None)
         try:
             for i in order(self.length, self.reverse):
-                known = program.trail([*values, *[run("index", x, key=(i,)) for x in slices], *rest])
+                given = [*values, *[run("index", x, key=(i,)) for x in slices], *rest]
+                known = self._trail(i, program, given) if self.records else program.trail(given)
                 values = [known[v] for v in outputs[: len(carry)]]
                 self.rows[i] = known if self.records else {v: known[v] for v in outputs[len(carry) :]}
             collected = [run("stack", *[row[v] for row in self.rows], axis=0) for v in outputs[len(carry) :]]
@@ -252,6 +254,17 @@ class Loop(Recorded):
         settings.update(carries=len(carry), columns=len(columns))
         self.equation, arrays = entered(trace, SCAN, (*names, *constants), settings, [*values, *collected])
         return self._finished(arrays, n, since)
+
+    def _trail(self, i: int, program: Program, values: Sequence[Any]) -> dict[Variable, Any]:
+        """What all variables are in a step; random numbers inside of structures are kept."""
+        known = dict(zip(program.inputs, values, strict=True))
+        for equation in program.equations:
+            if inner(equation) and acts(equation):
+                draws = self._draws[i, equation] = Draws()
+                draws.enter(equation, known)
+            else:
+                enter(equation, known)
+        return known
 
     def _take_over(self, parent: "Loop", v: Variable, again: list[Equation], constants: dict[Variable, Given]) -> None:
         """Compute once more what is the same in all steps of another loop."""
@@ -286,7 +299,7 @@ class Loop(Recorded):
         if variable not in self._stacked:
             token = current.set(None)
             try:
-                value = run("stack", *[self._value(known, variable) for known in self.rows], axis=0)
+                value = run("stack", *[self._value(i, variable) for i in range(self.length)], axis=0)
             finally:
                 current.reset(token)
             self._stacked[variable] = value
@@ -305,17 +318,16 @@ class Loop(Recorded):
         self.held = [(leaf, box(plain(x.array), x._node)) for leaf, x in self.held]
         self._stacked = {v: plain(array) for v, array in self._stacked.items()}
 
-    def _value(self, known: dict[Variable, Any], variable: Variable) -> Any:
+    def _value(self, i: int, variable: Variable) -> Any:
         """What a variable is in a step; one that a structure gives since later is computed now."""
+        known = self.rows[i]
         if variable not in known:
             for equation in self.body.part.equations:
                 if any(v not in known for v in equation.results):
-                    if acts(equation):
-                        raise RuntimeError(
-                            "compile: a derivative of a higher order goes through a loop in a loop that draws random "
-                            "numbers; draw them before the loop"
-                        )
-                    enter(equation, known)
+                    if (i, equation) in self._draws:
+                        self._draws[i, equation].enter(equation, known, again=True)
+                    else:
+                        enter(equation, known)
         return known[variable]
 
     def pull(self, gs: Sequence[Any]) -> Sequence[Any]:

@@ -7,13 +7,14 @@ What is made of programs, a loop or a choice between two, is a `Structure`; the 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from lucidgrad.core import device, dispatch
 from lucidgrad.core.primitive import Primitive
 
 __all__ = [
-    "Action", "Equation", "Program", "Structure", "Variable", "actions", "acts", "enter", "inner", "structured",
+    "Action", "Draws", "Equation", "Program", "Structure", "Variable", "actions", "acts", "enter", "inner", "structured",
     "variables",
 ]  # fmt: skip
 
@@ -156,6 +157,33 @@ class Program:
         return [known[v] if v is not None else None for v in self.outputs]
 
 
+class Draws:
+    """What actions give while equations are evaluated for the first time, and again when they are a second time."""
+
+    def __init__(self) -> None:
+        self._kept: list[Any] = []
+        self._again: Iterator[Any] | None = None
+
+    def made(self, action: Action, values: Sequence[Any]) -> Any:
+        """What an action gives."""
+        if self._again is not None:
+            return next(self._again)
+        self._kept.append(action.run(*values))
+        return self._kept[-1]
+
+    def enter(self, equation: Equation, known: dict[Variable, Any], again: bool = False) -> None:
+        """Add the results of an equation to what is known, as `enter` does."""
+        self._again = iter(self._kept) if again else None
+        token = _draws.set(self)
+        try:
+            enter(equation, known)
+        finally:
+            _draws.reset(token)
+
+
+_draws: ContextVar[Draws | None] = ContextVar("draws", default=None)
+
+
 def enter(equation: Equation, known: dict[Variable, Any]) -> None:
     """Add the results of an equation to what is known."""
     made = evaluate(equation, [known[x] if type(x) is Variable else x for x in equation.inputs])
@@ -166,7 +194,8 @@ def evaluate(equation: Equation, values: Sequence[Any]) -> Any:
     """What an equation comes to for these inputs."""
     primitive = equation.primitive
     if type(primitive) is Action:
-        return primitive.run(*values)
+        draws = _draws.get()
+        return primitive.run(*values) if draws is None else draws.made(primitive, values)
     if type(primitive) is Structure:
         return structured(equation, values, lambda program: program.run)
     if equation.results[0].is_number:

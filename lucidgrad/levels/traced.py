@@ -226,10 +226,11 @@ class Trace:
     def apart(self, undone: bool = True, part: Part | None = None) -> Iterator[Part]:
         """What is traced inside is a part; afterwards random numbers go on as if none had been drawn, if ``undone``.
 
-        A ``part`` that was begun before goes on.
+        A ``part`` that was begun before goes on, and draws nothing.
         A trace that has ended goes on meanwhile: gradients that are asked for later may need parts of their own.
         """
         outer, equations, ended = self.part, self.equations, self.level.ended
+        undone = undone and part is None
         part = self.part = Part() if part is None else part
         self.equations, self.level.ended = part.equations, False
         token = current.set(self)
@@ -240,7 +241,7 @@ class Trace:
             self.part, self.equations, self.level.ended = outer, equations, ended
             for put_back in part.drawn.values() if undone else ():
                 put_back()
-            if outer is not None and not undone:
+            if outer is not None:  # which may draw in its turn, when what was traced is run
                 outer.drawn = {**part.drawn, **outer.drawn}
 
     def _check_whole(self, reason: str) -> None:
