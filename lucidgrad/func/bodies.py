@@ -10,6 +10,7 @@ what was detached in the body, or has a derivative of its own, is so in every st
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import NoneType
 from typing import Any
 
 from lucidgrad.core import device
@@ -17,11 +18,12 @@ from lucidgrad.core.dispatch import box, complexes, extras_of, floats, node_of
 from lucidgrad.core.engine import Walk
 from lucidgrad.core.items import Own, meta_of
 from lucidgrad.core.plan import Plan
+from lucidgrad.core.primitive import Recipe
 from lucidgrad.core.tape import Extras, Fork, Leaf, Output, make_node
 from lucidgrad.levels.batching import Batched
 from lucidgrad.levels.layer import Layer, run
 from lucidgrad.levels.program import Equation, Program, Variable
-from lucidgrad.levels.traced import Given, Part, Trace, Traced, current
+from lucidgrad.levels.traced import Given, Part, Trace, Traced, Unfit, current
 from lucidgrad.ops.elementwise.choice import where
 from lucidgrad.tensor import Tensor
 
@@ -149,19 +151,38 @@ class Body:
         """The program of the part."""
         return Program(inputs, self.part.equations, outputs, {})
 
+    def check_gradients(self) -> None:
+        """Raise `Unfit` if gradients do more than compute, which functions and hooks of users may."""
+        for node in self._nodes():
+            own = type(getattr(node, "recipe", None)) not in (Recipe, _Recipe, NoneType)
+            if own or (node.extras is not None and node.extras.hooked):
+                break
+        else:
+            return
+        moving = [y if node_of(y) is not None else None for y in self.made]
+        try:
+            with self.trace.apart():
+                seeds = [None if y is None else fresh(self.trace, y.array) for y in moving]
+                pulled(self.made, seeds, list(dict.fromkeys(node for ends in self.ends for node in ends)), False)
+        except Exception as error:
+            raise Unfit("gradients do more than compute") from error
+
+    def _nodes(self) -> Iterator[Any]:
+        """The nodes of its graph."""
+        todo, seen = [node_of(y) for y in self.made], {None}
+        while todo:
+            node = todo.pop()
+            if node not in seen and node.when >= self.start:
+                seen.add(node)
+                yield node
+                todo += node.inputs
+
     def owned(self) -> set[int]:
         """Ids of the arrays that the graph keeps; the trace need not wonder why they are alive."""
         found: set[int] = set()
-        todo = [node_of(y) for y in self.made]
-        seen = {None}
         values = [x.array for x in (*self.given, *self.made)]
-        while todo:
-            node = todo.pop()
-            if node in seen or node.when < self.start:
-                continue
-            seen.add(node)
+        for node in self._nodes():
             values += getattr(node, "saved", ())
-            todo += node.inputs
         while values:
             value = values.pop()
             if type(value) in (tuple, list):
@@ -228,7 +249,13 @@ class _Recipe:
 
     @staticmethod
     def joint(xp: Any, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
-        return saved[0].pull(g)
+        try:
+            return saved[0].pull(g)
+        except Unfit as error:
+            raise RuntimeError(
+                f"backward through {saved[0].name}: what is compiled must only compute, but {error}; leave that part "
+                f"out of the compiled function"
+            ) from None
 
     @staticmethod
     def revive(node: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:

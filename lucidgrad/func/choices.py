@@ -57,6 +57,8 @@ def chosen(truth: Any, true: Branch, false: Branch) -> list[Tensor] | None:
             put_back(own)
             return None
         bodies = _bodies(trace, {taken: (own, made), not taken: (other, others)}, start)
+        for body in bodies.values():
+            body.check_gradients()
     except Unfit:
         put_back(own)
         return None

@@ -64,6 +64,7 @@ def looped(
             init = [x if same_levels([c], [y]) else lifted(trace, x, y) for x, c, y in zip(init, carry, out, strict=True)]
         else:
             return None
+        body.check_gradients()
         loop = Loop(body, len(carry), init, columns, length, reverse)
     except Unfit:
         return None

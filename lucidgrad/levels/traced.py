@@ -249,9 +249,11 @@ class Trace:
             raise Unfit(reason)
 
     def fresh(self, value: Any) -> "Traced":
-        """A new variable that has this value while a part is traced, in memory of its own."""
+        """A new variable that has this value while a part is traced, in memory that nobody may write."""
         copy = device.by_array[type(value)].copy(value)
-        return self._around(copy, self.variable_like(copy))
+        made = self._around(copy, self.variable_like(copy))
+        made.memory.part = _ELSEWHERE
+        return made
 
     def result(self, equation_result: Variable, value: Any) -> "Traced":
         """The array of a variable that an equation makes."""
@@ -441,6 +443,9 @@ class Trace:
         memory.version += 1
         target.variable, target.version = new, memory.version
 
+
+#: Where memory is that no part may write.
+_ELSEWHERE = Part()
 
 _SHAPED_BY_VALUES = frozenset({"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"})
 
