@@ -68,8 +68,8 @@ class Entry:
     ----------
     reach
         What the function can reach besides its arguments.
-    given
-        How many arguments are tensors.
+    tensors
+        The arguments that are tensors.
     held
         The other tensors.
     plan
@@ -81,8 +81,11 @@ class Entry:
     """
 
     def __init__(
-        self, reach: Reach, given: int, held: Held, plan: Plan, hosts: Sequence[Any], how: str | None = None
+        self, reach: Reach, tensors: Sequence[Any], held: Held, plan: Plan, hosts: Sequence[Any], how: str | None = None
     ) -> None:
+        given = len(tensors)
+        known = set(map(id, reach.tensors))
+        self.reached = [(i, x) for i, x in enumerate(tensors) if id(x) in known]
         plan = _pruned(plan, given, held)
         program, writes, grads, outputs, result, grows = plan
         self.reach, self.held, self.grads = reach, held, grads
@@ -107,9 +110,13 @@ class Entry:
             self.run_back = runner(self.back.backward, {}, how)
         self.run = runner(self.program, dict(enumerate(writes)), how)
 
+    def is_for(self, tensors: Sequence[Any]) -> bool:
+        """Whether the surroundings are as they were, and arguments that the function reaches otherwise are the same."""
+        return self.reach.changed() is None and all(tensors[i] is x for i, x in self.reached)
+
     def call(self, tensors: Sequence[Any], itself: Callable[[], Any]) -> Any:
         """The result for these arguments, or `MISS` if the program is not for them; ``itself`` calls the function."""
-        if self.reach.changed() is not None:
+        if not self.is_for(tensors):
             return MISS
         held = self.held.arrays()
         if held is None:

@@ -189,6 +189,8 @@ class Body:
                 values += value
             elif isinstance(value, Tensor):
                 values.append(value.array)
+            elif isinstance(value, Recorded):
+                found |= value.owned()
             elif isinstance(value, Layer):
                 found.add(id(value))
                 values += value.parts
@@ -274,8 +276,9 @@ class Recorded:
     name = ""
     trace: Trace
     fork: Any = None
+    parents: Sequence["Recorded"]
 
-    def record(self, made: Sequence[Tensor], nodes: Sequence[Any], body: Sequence[Body], since: int) -> None:
+    def record(self, made: Sequence[Tensor], nodes: Sequence[Any], since: int) -> None:
         """Let results know how they were made."""
         if not any(node is not None for node in nodes):
             return
@@ -290,16 +293,27 @@ class Recorded:
             if y.array.dtype in floats:
                 y._node, y._alias = end, None
         self.fork = weakref.ref(fork)
-        owned = set().union(*(b.owned() for b in body))
-        alive = self.trace.alive
+        self._disown(since)
+
+    def _disown(self, since: int) -> None:
+        """Let the trace not wonder why arrays of bodies are alive."""
+        owned, alive = self.owned(), self.trace.alive
         alive[since:] = [ref for ref in alive[since:] if id(ref()) not in owned]
+
+    def owned(self) -> set[int]:
+        """Ids of the arrays that the graphs of its bodies keep, and those of what it was made of."""
+        found = set().union(*(body.owned() for body in self.all_bodies()))
+        return found.union(*(parent.owned() for parent in self.parents))
+
+    def all_bodies(self) -> Sequence[Body]:
+        raise AssertionError  # every one has some
 
     def pull(self, gs: Sequence[Any]) -> Sequence[Any]:
         raise AssertionError  # every one has it
 
     def release(self, plain: Callable[[Any], Any]) -> None:
-        """The trace has ended: keep arrays of the usual kind."""
-        raise AssertionError  # every one has it
+        """The trace has ended: keep arrays of the usual kind, but for those of bodies."""
+        self._disown(0)
 
 
 def check_unwritten(name: str, given: Iterable[Given]) -> None:

@@ -101,7 +101,8 @@ class Choice(Recorded):
     name = "cond"
 
     def __init__(self, truth: Any, taken: bool, bodies: dict[bool, Body], parents: Sequence["Choice"] = ()) -> None:
-        self.truth, self.taken, self.bodies, self.parents = truth, taken, bodies, list(parents)
+        self.truth, self.taken, self.bodies = truth, taken, bodies
+        self.parents: list[Choice] = list(parents)
         self.trace = bodies[True].trace
         self.home = self.trace.part
         self.equation: Equation | None = None
@@ -130,7 +131,7 @@ class Choice(Recorded):
         found = iter(arrays)
         tensors = [box(rebuilt(y.array, found)) for y in made]
         if state.recording:
-            self.record(tensors, self.nodes, list(bodies.values()), since)
+            self.record(tensors, self.nodes, since)
         return tensors
 
     def defines(self, which: bool, variable: Variable) -> bool:
@@ -154,9 +155,16 @@ class Choice(Recorded):
         return self._kept[variable]
 
     def release(self, plain: Callable[[Any], Any]) -> None:
-        """The trace has ended: keep arrays of the usual kind."""
+        """The trace has ended: keep arrays of the usual kind, but for those of bodies."""
+        super().release(plain)
         self.truth = plain(self.truth)
         self._kept = {v: plain(array) for v, array in self._kept.items()}
+        for parent in self.parents:
+            parent.release(plain)
+
+    def all_bodies(self) -> list[Body]:
+        """Both branches."""
+        return list(self.bodies.values())
 
     def pull(self, gs: Sequence[Any]) -> Sequence[Any]:
         """The cotangents of what both branches reach: a choice between walks through their graphs."""

@@ -61,7 +61,9 @@ def looped(
             known, moves = moves, [old or node_of(y) is not None for old, y in zip(moves, out, strict=True)]
             if known == moves and same_levels(carry, out):
                 break
-            init = [x if same_levels([c], [y]) else lifted(trace, x, y) for x, c, y in zip(init, carry, out, strict=True)]
+            init = [
+                x if same_levels([c], [y]) else lifted(trace, x, y) for x, c, y in zip(init, carry, out, strict=True)
+            ]
         else:
             return None
         body.check_gradients()
@@ -168,7 +170,8 @@ class Loop(Recorded):
     ) -> None:
         self.body, self.trace, self.carries = body, body.trace, carries
         self.init, self.columns = list(init), list(columns)
-        self.length, self.reverse, self.parents, self.held = length, reverse, list(parents), list(held)
+        self.length, self.reverse, self.held = length, reverse, list(held)
+        self.parents: list[Loop] = list(parents)
         self.home = self.trace.part
         self.rows: list[dict[Variable, Any]] = []
         self.equation: Equation | None = None
@@ -291,7 +294,7 @@ class Loop(Recorded):
             nodes = [node if k >= n or k in self.moving else None for k, node in enumerate(nodes)]
             nodes += [node_of(x) for _, x in self.held]
             self.outside = [node for node in self.body.outside if all(node is not leaf for leaf, _ in self.held)]
-            self.record(made, [*nodes, *self.outside], [self.body], since)
+            self.record(made, [*nodes, *self.outside], since)
         return made[: len(self.body.made)]
 
     # -- what gradients ask for
@@ -313,11 +316,19 @@ class Loop(Recorded):
                 array.memory.part = self.home
         return self._stacked[variable]
 
+    def all_bodies(self) -> list[Body]:
+        """The step."""
+        return [self.body]
+
     def release(self, plain: Callable[[Any], Any]) -> None:
+        """The trace has ended: keep arrays of the usual kind, but for those of bodies."""
+        super().release(plain)
         self.results = [plain(array) for array in self.results]
         self.init, self.columns = ([box(plain(x.array), x._node) for x in xs] for xs in (self.init, self.columns))
         self.held = [(leaf, box(plain(x.array), x._node)) for leaf, x in self.held]
         self._stacked = {v: plain(array) for v, array in self._stacked.items()}
+        for parent in self.parents:
+            parent.release(plain)
 
     def _value(self, i: int, variable: Variable) -> Any:
         """What a variable is in a step; one that a structure gives since later is computed now."""

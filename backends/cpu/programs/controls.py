@@ -135,7 +135,9 @@ def _functions(own: Planner) -> Iterable[str]:
         head = [f"static void {name}(void *task, long begin, long end)", "{", "frame *const f = task;", "(void)f;"]
         yield "\n".join([*head, *lines, "}"])
         calls += step.call(name) + ["if (f.wrong) return;"] * step.checks
-    yield "\n".join([f"static void {own.prefix}all(frame *p)", "{", "(void)p;", "#define f (*p)", *calls, "#undef f", "}"])
+    yield "\n".join(
+        [f"static void {own.prefix}all(frame *p)", "{", "(void)p;", "#define f (*p)", *calls, "#undef f", "}"]
+    )
 
 
 class _Scan(_Control):
