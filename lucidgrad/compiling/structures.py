@@ -24,8 +24,8 @@ def improved_inside(equation: Equation, constants: dict[Variable, Any], improve:
             own = {program.inputs[k - skipped]: constants[equation.inputs[k]] for k in known}
             inputs = [v for v in program.inputs if v not in own]
             keywords[name] = improve(Program(inputs, program.equations, program.outputs, {**program.constants, **own}))
-    inputs = tuple(v for k, v in enumerate(equation.inputs) if k not in known)
-    return Equation(equation.primitive, inputs, keywords, equation.results)
+    given = tuple(v for k, v in enumerate(equation.inputs) if k not in known)
+    return Equation(equation.primitive, given, keywords, equation.results)
 
 
 def _carries(equation: Equation) -> int:

@@ -28,8 +28,8 @@ from lucidgrad.ops.elementwise.choice import where
 from lucidgrad.tensor import Tensor
 
 __all__ = [
-    "Body", "Recorded", "blank", "bottoms", "check_unwritten", "entered", "fresh", "lifted", "pass_on", "placed", "plain", "pulled",
-    "rebuilt", "same_levels",
+    "Body", "Recorded", "blank", "bottoms", "check_unwritten", "entered", "fresh", "lifted", "pass_on", "placed",
+    "plain", "pulled", "rebuilt", "same_levels",
 ]  # fmt: skip
 
 
@@ -284,8 +284,7 @@ class Recorded:
             return
         arrays = [y.array for y in made]
         extras = extras_of(*arrays) or Extras()
-        call = tuple(arrays), (), {}
-        fork = make_node(Fork, _RECIPES[self.name], (self,), tuple(nodes), None, extras, *call)
+        fork = make_node(Fork, _RECIPES[self.name], (self,), tuple(nodes), None, extras, tuple(arrays), (), {})
         ends = [Output(fork, k) for k in range(len(made))]
         fork.metas = tuple(map(meta_of, arrays))
         fork.outputs = tuple(map(weakref.ref, ends))
@@ -306,9 +305,11 @@ class Recorded:
         return found.union(*(parent.owned() for parent in self.parents))
 
     def all_bodies(self) -> Sequence[Body]:
+        """What it is made of."""
         raise AssertionError  # every one has some
 
     def pull(self, gs: Sequence[Any]) -> Sequence[Any]:
+        """The cotangents, given those of the results."""
         raise AssertionError  # every one has it
 
     def release(self, plain: Callable[[Any], Any]) -> None:
@@ -329,7 +330,9 @@ def check_unwritten(name: str, given: Iterable[Given]) -> None:
 def pass_on(trace: Trace, given: dict[Variable, Given]) -> None:
     """What a structure is given, the part around it is given, unless it has made it."""
     part = trace.part
-    for v, one in given.items() if part is not None else ():
+    if part is None:
+        return
+    for v, one in given.items():
         if one.memory is None or one.memory.part is not part:
             part.give(v, one)
 

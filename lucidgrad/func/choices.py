@@ -1,4 +1,4 @@
-"""A choice between two functions as one equation of the program that is being traced, which runs the chosen one only."""
+"""A choice between two functions as one equation of the program that is being traced, which runs only one of them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -42,7 +42,8 @@ def looped(
 ) -> tuple[list[Tensor], list[Tensor]] | None:
     """What is carried in the end and what was collected.
 
-    None if no program is traced, or a step does more than compute: then nothing has happened yet. ``step(carry, slices)`` gives the next carry and what is collected: all of them tensors.
+    None if no program is traced, or a step does more than compute: then nothing has happened yet.
+    ``step(carry, slices)`` gives the next carry and what is collected: all of them tensors.
     """
     trace = tracing()
     if trace is None or length < 2:
@@ -201,7 +202,7 @@ class Loop(Recorded):
         self.records = state.recording and bool(wanted)
         self.wanted = wanted
 
-    def _given_back(self) -> list[Tensor]:
+    def given_back(self) -> list[Tensor]:
         """What a step gives: its results, and what it was given of the carries, if the tape needs to know of it."""
         return [*self.body.made, *self._hidden()]
 
@@ -249,8 +250,8 @@ class Loop(Recorded):
         finally:
             current.reset(token)
         for equation in body.part.equations:
-            known = all(v in constants or v in self.fixed for v in equation.variables)
-            if known and not acts(equation) and equation.variables:
+            fixed = all(v in constants or v in self.fixed for v in equation.variables)
+            if fixed and not acts(equation) and equation.variables:
                 self.fixed.update(dict.fromkeys(equation.results, equation))
         names = tuple(trace.variable(x) for x in (*carry, *columns)) if current.get() is trace else ()
         pass_on(trace, constants)
@@ -285,7 +286,7 @@ class Loop(Recorded):
 
     def _finished(self, arrays: list[Any], n: int, since: int) -> list[Tensor]:
         found, made = iter(arrays), list[Tensor]()
-        for k, y in enumerate(self._given_back()):
+        for k, y in enumerate(self.given_back()):
             parts = [_moved(next(found), 0, 0 if k < n else axes) for _, axes in placed(y.array)]
             made.append(box(rebuilt(y.array, iter(parts))))
         if self.records:
@@ -347,53 +348,35 @@ class Loop(Recorded):
         check_unwritten(self.name, self.constants.values())
         graph = any(isinstance(g, Tensor) for g in gs)
         given = [g if g is None or isinstance(g, Tensor) else box(g) for g in gs]
-        n, body, trace = self.carries, self.body, self.trace
+        trace = self.trace
         carry = [box(blank(trace, self.results[k])) if given[k] is None else given[k] for k in self.moving]
-        ys = [k for k in range(n, len(given)) if given[k] is not None]
+        ys = [k for k in range(self.carries, len(given)) if given[k] is not None]
         columns: list[Any] = [given[k] for k in ys]
-        leaves = [x._node for x in body.given]
-        ends = [leaf for k, leaf in enumerate(leaves) if leaf is not None and (k >= n or k in self.moving)]
-        ends += [leaf for leaf, _ in self.held] + self.outside
-        found: Any = None
         for _ in range(_MOST):
             since = len(trace.alive)
-            with trace.apart() as part:
-                seeds: list[Any] = [None] * len(given)
-                for k, x in zip(self.moving, carry, strict=True):
-                    seeds[k] = fresh(trace, x.array, graph)
-                for k, x in zip(ys, columns, strict=True):
-                    seeds[k] = _sliced(trace, x, graph)
-                cts = pulled(self._given_back(), seeds, ends, graph)
-                first = [seeds[k] for k in self.moving]
-                out = [cts.get(leaves[k]) for k in self.moving]
-                out = [box(blank(trace, x.array)) if y is None else y for x, y in zip(first, out, strict=True)]
-                out = [y if same_levels([x], [y]) else lifted(trace, y, x) for x, y in zip(first, out, strict=True)]
-                if same_levels(first, out):
-                    sums = [node for node in self.outside if node in cts]
-                    totals = [fresh(trace, _zeros(cts[node].array), graph) for node in sums]
-                    out += [t + cts[node] for t, node in zip(totals, sums, strict=True)]
-                    others = [leaf for leaf in ends if leaf not in self.outside]
-                    others = [leaf for leaf in others if leaf in cts and leaf not in leaves[:n]]
-                    found = Body(
-                        trace, part, [*first, *totals, *(seeds[k] for k in ys)], [*out, *(cts[o] for o in others)],
-                        body.start, ends if graph else (),
-                    )  # fmt: skip
-                    break
+            back = _StepBack(self, carry, ys, columns, graph)
+            if back.body is not None:
+                break
             carry = [
-                x if same_levels([s], [y]) else lifted(trace, x, y) for x, s, y in zip(carry, first, out, strict=True)
+                x if same_levels([s], [y]) else lifted(trace, x, y)
+                for x, s, y in zip(carry, back.first, back.out, strict=True)
             ]
-        if found is None:
+        else:
             raise RuntimeError("scan: the levels of cotangents don't settle; expected those of one step in all")
-        init = [*carry, *(box(blank(trace, cts[node].array)) for node in sums)]
+        init = [*carry, *(box(blank(trace, back.cotangents[node].array)) for node in back.sums)]
         held = self._held() if graph else []
-        loop = Loop(found, len(init), init, columns, self.length, not self.reverse, [self, *self.parents], held)
+        loop = Loop(back.body, len(init), init, columns, self.length, not self.reverse, [self, *self.parents], held)
         made = loop.run(since)
-        answers = dict(zip([leaves[k] for k in self.moving], made, strict=False))
-        answers.update(zip([*sums, *others], made[len(self.moving) :], strict=True))
-        asked = [leaf if k >= n or k in self.moving else None for k, leaf in enumerate(leaves)]
-        asked += [leaf for leaf, _ in self.held]
-        answered = [None if leaf is None else answers.get(leaf) for leaf in (*asked, *self.outside)]
-        return [y if y is None or graph else y.array for y in answered]
+        leaves = [x._node for x in self.body.given]
+        answers = dict(zip([*(leaves[k] for k in self.moving), *back.sums, *back.others], made, strict=True))
+        asked = [leaf if k >= self.carries or k in self.moving else None for k, leaf in enumerate(leaves)]
+        asked += [*(leaf for leaf, _ in self.held), *self.outside]
+        return [None if leaf not in answers else answers[leaf] if graph else answers[leaf].array for leaf in asked]
+
+    def targets(self) -> list[Any]:
+        """The nodes that gradients are asked for: of what a step is given, and of what it reaches."""
+        given = [x._node for k, x in enumerate(self.body.given) if k >= self.carries or k in self.moving]
+        return [*(leaf for leaf in given if leaf is not None), *(leaf for leaf, _ in self.held), *self.outside]
 
     def _held(self) -> list[tuple[Any, Tensor]]:
         """The nodes of the body, with the tensors that they stand for."""
@@ -405,6 +388,43 @@ class Loop(Recorded):
         ]
         own = zip(body.given[n:], self.columns, strict=True)
         return [*found, *((x._node, column) for x, column in own if x._node is not None), *self.held]
+
+
+class _StepBack:
+    """A step of the loop that goes the other way: a walk through the graph of a loop's body, traced apart.
+
+    The cotangents of what is carried are carried, and so are the sums of those of what all steps reach.
+    """
+
+    body: Body | None = None  # None: what is carried has other levels in the end than in the beginning
+
+    def __init__(
+        self, loop: Loop, carry: Sequence[Tensor], ys: Sequence[int], columns: Sequence[Tensor], graph: bool
+    ) -> None:
+        trace, body, targets = loop.trace, loop.body, loop.targets()
+        leaves = [x._node for x in body.given[: loop.carries]]
+        given_back = loop.given_back()
+        seeds: list[Any] = [None] * len(given_back)
+        with trace.apart() as part:
+            for k, x in zip(loop.moving, carry, strict=True):
+                seeds[k] = fresh(trace, x.array, graph)
+            for k, x in zip(ys, columns, strict=True):
+                seeds[k] = _sliced(trace, x, graph)
+            self.cotangents = cts = pulled(given_back, seeds, targets, graph)
+            self.first = [seeds[k] for k in loop.moving]
+            self.out = []
+            for x, leaf in zip(self.first, [leaves[k] for k in loop.moving], strict=True):
+                y = cts[leaf] if leaf in cts else box(blank(trace, x.array))
+                self.out.append(y if same_levels([x], [y]) else lifted(trace, y, x))
+            if not same_levels(self.first, self.out):
+                return
+            self.sums = [node for node in loop.outside if node in cts]
+            self.others = [leaf for leaf in targets if leaf in cts and leaf not in (*leaves, *loop.outside)]
+            totals = [fresh(trace, _zeros(cts[node].array), graph) for node in self.sums]
+            made = [*self.out, *(t + cts[node] for t, node in zip(totals, self.sums, strict=True))]
+            made += [cts[leaf] for leaf in self.others]
+            given = [*self.first, *totals, *(seeds[k] for k in ys)]
+            self.body = Body(trace, part, given, made, body.start, targets if graph else ())
 
 
 def _moved(array: Any, source: int, destination: int) -> Any:

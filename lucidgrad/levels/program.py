@@ -14,8 +14,8 @@ from lucidgrad.core import device, dispatch
 from lucidgrad.core.primitive import Primitive
 
 __all__ = [
-    "Action", "Draws", "Equation", "Program", "Structure", "Variable", "actions", "acts", "enter", "inner", "structured",
-    "variables",
+    "Action", "Draws", "Equation", "Program", "Structure", "Variable", "actions", "acts", "enter", "inner",
+    "structured", "variables",
 ]  # fmt: skip
 
 

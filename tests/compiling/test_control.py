@@ -465,7 +465,7 @@ def test_branches_that_differ_run_as_they_are():
 
 
 def test_reading_a_value_in_a_body():
-    function = lambda h, xs: scan(lambda h, x: (h + x if x.sum() > 0 else h, None), h, xs)[0]  # noqa: E731
+    function = lambda h, xs: scan(lambda h, x: (h + x if x.sum() > 0 else h, None), h, xs)[0]
     compiled = lg.compile(function)
     with pytest.warns(UserWarning, match="runs as it is, since a value was read"):
         same(compiled(H, XS), function(H, XS))

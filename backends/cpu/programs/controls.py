@@ -31,7 +31,7 @@ def handler(equation: Equation, parts_of: Parts) -> Handler | None:
     found: dict[str, Planned] = {}
     for name, program in equation.keywords.items():
         if type(program) is Program:
-            parts = parts_of(program, 0) if _fits(program) else [None]
+            parts: list[Any] = parts_of(program, 0) if _fits(program) else [None]
             if len(parts) > 1 or (parts and not isinstance(parts[0], list)):
                 return None
             found[name] = parts[0] if parts else []
