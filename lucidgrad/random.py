@@ -1,6 +1,7 @@
 """Random tensors: a generator per device, seeded together by `manual_seed`."""
 
 import contextlib
+import functools
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -257,6 +258,7 @@ def _draw(
     if not draws.maps and tracing() is None:
         made = box(backend.draw(source.source, how, shape, dtype, *args))
     else:
+        _keep(source)
 
         def draw(extra: tuple[int, ...]) -> Tensor:
             return box(
@@ -265,6 +267,14 @@ def _draw(
 
         made = _draw_in_maps(draw, how) if draws.maps else draw(())
     return made if requires_grad is False else made.requires_grad_(requires_grad)
+
+
+def _keep(source: Generator) -> None:
+    """If a part of a program is being traced, a generator may have to be set back when that is done."""
+    trace = tracing()
+    if trace is not None and trace.part is not None and id(source) not in trace.part.drawn:
+        put_back = devices.backend_named(source.device).set_state
+        trace.part.drawn[id(source)] = functools.partial(put_back, source.source, source.get_state())
 
 
 def _draw_in_maps(draw: Callable[[tuple[int, ...]], Tensor], how: str) -> Tensor:

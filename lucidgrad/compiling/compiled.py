@@ -152,7 +152,7 @@ class Compiled:
             tensors: list[Any] = []
             key = self._key(args, kwargs, tensors)
             for entry in self._entries.get(key, ()):
-                if entry.reach.changed() is None and entry.held.arrays() is not None:
+                if entry.is_for(tensors) and entry.held.arrays() is not None:
                     return entry.program
             self(*args, **kwargs)
         raise RuntimeError(f"compile: no program could be made of {self!r}; called with fullgraph=True it says why")
@@ -213,7 +213,7 @@ class Compiled:
             failed = f"it changed values that {changed} holds, which a program would not change again"
         if failed is None and plan is not None:
             how = self._options.get("backend")
-            self._keep(key, Entry(reach, len(tensors), held, plan, session.trace.hosts, how))
+            self._keep(key, Entry(reach, tensors, held, plan, session.trace.hosts, how))
         elif failed is not None:
             count = self._refused[key] = self._refused.get(key, 0) + 1
             if count > 1 or not session.leaked:

@@ -9,7 +9,7 @@ from lucidgrad.core import device
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.tape import storage, touch
 from lucidgrad.func import trees
-from lucidgrad.levels.program import Action, Program, Variable, evaluate
+from lucidgrad.levels.program import Program, Variable, actions, enter, variables
 
 from .guards import Held
 from .history import Backward, grown
@@ -68,8 +68,8 @@ class Entry:
     ----------
     reach
         What the function can reach besides its arguments.
-    given
-        How many arguments are tensors.
+    tensors
+        The arguments that are tensors.
     held
         The other tensors.
     plan
@@ -81,15 +81,18 @@ class Entry:
     """
 
     def __init__(
-        self, reach: Reach, given: int, held: Held, plan: Plan, hosts: Sequence[Any], how: str | None = None
+        self, reach: Reach, tensors: Sequence[Any], held: Held, plan: Plan, hosts: Sequence[Any], how: str | None = None
     ) -> None:
+        given = len(tensors)
+        known = set(map(id, reach.tensors))
+        self.reached = [(i, x) for i, x in enumerate(tensors) if id(x) in known]
         plan = _pruned(plan, given, held)
         program, writes, grads, outputs, result, grows = plan
         self.reach, self.held, self.grads = reach, held, grads
         self.writes = [i for i in writes if i < given]  # into arguments
         held.writes([i - given for i in writes if i >= given])
         self._writes = bool(writes)
-        draws = any(type(e.primitive) is Action and e.primitive.draws for e in program.equations)
+        draws = any(action.draws for action in actions(program.equations))
         self._pure = not (draws or writes or grads or hosts)
         self.outputs, self.result = list(outputs), result
         self.settings = [host for host in hosts if hasattr(host, "done")]
@@ -107,9 +110,13 @@ class Entry:
             self.run_back = runner(self.back.backward, {}, how)
         self.run = runner(self.program, dict(enumerate(writes)), how)
 
+    def is_for(self, tensors: Sequence[Any]) -> bool:
+        """Whether the surroundings are as they were, and arguments that the function reaches otherwise are the same."""
+        return self.reach.changed() is None and all(tensors[i] is x for i, x in self.reached)
+
     def call(self, tensors: Sequence[Any], itself: Callable[[], Any]) -> Any:
         """The result for these arguments, or `MISS` if the program is not for them; ``itself`` calls the function."""
-        if self.reach.changed() is not None:
+        if not self.is_for(tensors):
             return MISS
         held = self.held.arrays()
         if held is None:
@@ -225,19 +232,12 @@ def runner(program: Program, into: dict[int, int], how: str | None = None) -> Ca
 
     ``into`` says which outputs are written into which inputs, all of them when everything has been computed.
     """
-    places = {str(v.device): v.device for v in _variables(program) if not v.is_number}
+    places = {str(v.device): v.device for v in variables(program) if not v.is_number}
     if len(places) == 1 and how != "interpret":
         found = device.backend_named(next(iter(places.values()))).program(program, into, how)
         if found is not None:
             return found
     return _Plain(program, into)
-
-
-def _variables(program: Program) -> list[Variable]:
-    found = [*program.inputs, *program.constants]
-    for equation in program.equations:
-        found += equation.results
-    return found
 
 
 class _Plain:
@@ -259,8 +259,7 @@ class _Plain:
         known: dict[Variable, Any] = dict(program.constants)
         known.update(zip(program.inputs, values, strict=True))
         for equation, free in zip(program.equations, self._free, strict=True):
-            made = evaluate(equation, [known[x] if type(x) is Variable else x for x in equation.inputs])
-            known.update(zip(equation.results, made if equation.primitive.outputs else (made,), strict=True))
+            enter(equation, known)
             for v in free:
                 del known[v]
         return self._outputs(known, values)

@@ -15,7 +15,7 @@ from lucidgrad.autograd.function import Function
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.primitive import registry
-from lucidgrad.levels.program import Equation, Program, Variable
+from lucidgrad.levels.program import Equation, Program, Variable, variables
 
 from .passes import dead
 
@@ -60,7 +60,7 @@ class Backward:
         asked = [v for equation in rest for v in equation.variables] + list(joint.outputs[made:])
         residuals = list(dict.fromkeys(v for v in asked if v not in own))
         equations = list(forward.equations)
-        highest = max((v.number for v in (*inputs, *own, *residuals)), default=0)
+        highest = max((v.number for v in variables(joint)), default=0)
         kept: list[Variable] = []
         for n, v in enumerate(residuals, 1):  # an input that is written in place must be kept as it was
             if v in places and places[v] in written:

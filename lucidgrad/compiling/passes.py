@@ -1,12 +1,16 @@
 """What is done to a program before it is made to run: each pass gives one that has the same results, to the bit."""
 
+import itertools
 from typing import Any
 
 from lucidgrad.core import device, dispatch
 from lucidgrad.core.primitive import registry
-from lucidgrad.levels.program import Action, Equation, Program, Variable
+from lucidgrad.levels.program import Action, Equation, Program, Structure, Variable, acts, variables
 
-__all__ = ["common", "dead", "folded", "identities", "improved", "with_own_outputs"]
+from . import structures
+from .structures import improved_inside, known_outside, pruned
+
+__all__ = ["common", "dead", "folded", "hoisted", "identities", "improved", "inside", "with_own_outputs"]
 
 #: Constants of more elements are computed in every run rather than kept.
 _LARGEST_CONSTANT = 1 << 16
@@ -14,13 +18,27 @@ _LARGEST_CONSTANT = 1 << 16
 
 def improved(program: Program) -> Program:
     """All passes in their order."""
-    return dead(common(folded(identities(dead(program)))))
+    better = inside(common(folded(identities(dead(program)))))
+    outside = hoisted(better)
+    return dead(better if len(outside) == len(better) else common(folded(identities(outside))))
+
+
+def inside(program: Program) -> Program:
+    """All passes for the programs that loops and choices are made of."""
+    equations = [improved_inside(equation, program.constants, improved) for equation in program.equations]
+    return Program(program.inputs, equations, program.outputs, program.constants)
+
+
+def hoisted(program: Program) -> Program:
+    """What is the same in all steps of a loop is computed before it."""
+    numbers = itertools.count(1 + max((v.number for v in variables(program)), default=0))
+    equations = [step for equation in program.equations for step in structures.hoisted(equation, numbers)]
+    return Program(program.inputs, equations, program.outputs, program.constants)
 
 
 def with_own_outputs(program: Program) -> Program:
     """Inputs that are outputs are copied, as the function did it: the other passes have left that out."""
-    highest = max((v.number for v in (*program.inputs, *program.constants)), default=0)
-    highest = max([highest, *(v.number for equation in program.equations for v in equation.results)])
+    highest = max((v.number for v in variables(program)), default=0)
     given, clone = set(program.inputs), registry["clone"]
     equations, outputs = list(program.equations), list(program.outputs)
     for k, v in enumerate(outputs):
@@ -36,7 +54,8 @@ def dead(program: Program) -> Program:
     wanted = set(program.outputs)
     kept: list[Equation] = []
     for equation in reversed(program.equations):
-        if type(equation.primitive) is Action or not wanted.isdisjoint(equation.results):
+        if acts(equation) or not wanted.isdisjoint(equation.results):
+            equation = pruned(equation, wanted, dead)
             kept.append(equation)
             wanted.update(equation.variables)
     constants = {v: array for v, array in program.constants.items() if v in wanted}
@@ -50,6 +69,7 @@ def common(program: Program) -> Program:
     kept: list[Equation] = []
     for equation in program.equations:
         equation = _renamed(equation, same)
+        same.update(known_outside(equation))
         key = _key(equation)
         found = None if key is None else known.get(key)
         if found is None:
@@ -66,7 +86,7 @@ def folded(program: Program) -> Program:
     constants = dict(program.constants)
     kept: list[Equation] = []
     for equation in program.equations:
-        fixed = type(equation.primitive) is not Action and not equation.results[0].is_number
+        fixed = type(equation.primitive) not in (Action, Structure) and not equation.results[0].is_number
         if fixed and equation.primitive.name in _FILLS:  # the values of the input don't matter
             found = _filled(equation)
             if found is not None:
@@ -110,7 +130,7 @@ def identities(program: Program) -> Program:
 def _unchanged(equation: Equation) -> Variable | None:
     """The input that the result is, bit by bit."""
     name = equation.primitive.name
-    if type(equation.primitive) is Action or len(equation.results) != 1 or not equation.variables:
+    if type(equation.primitive) in (Action, Structure) or len(equation.results) != 1 or not equation.variables:
         return None
     y, variables = equation.results[0], equation.variables
     x = variables[0]
@@ -135,8 +155,8 @@ def _renamed(equation: Equation, same: dict[Variable, Variable]) -> Equation:
 
 
 def _key(equation: Equation) -> Any:
-    """What is the same of equal computations; None for actions, and where a keyword has no hash."""
-    if type(equation.primitive) is Action:
+    """What is the same of equal computations; None for actions and structures, and where a keyword has no hash."""
+    if type(equation.primitive) in (Action, Structure):
         return None
     inputs = tuple(x if type(x) is Variable else (type(x), repr(x)) for x in equation.inputs)
     words = tuple((name, type(value), repr(value)) for name, value in sorted(equation.keywords.items()))

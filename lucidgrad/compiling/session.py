@@ -13,8 +13,9 @@ from lucidgrad.core.dispatch import box
 from lucidgrad.core.modes import Attention, told
 from lucidgrad.core.tape import FREED, Leaf
 from lucidgrad.func import trees
+from lucidgrad.func.bodies import Recorded
 from lucidgrad.levels.layer import Layer
-from lucidgrad.levels.program import Action
+from lucidgrad.levels.program import actions
 from lucidgrad.levels.traced import NO_WAY, Trace, Traced, current, value_of
 
 from .entry import Grows, Output, Plan
@@ -56,8 +57,7 @@ class Session:
 
     def sources(self) -> list[Any]:
         """The data that the program looks at in every run."""
-        actions = [equation.primitive for equation in self.trace.equations if type(equation.primitive) is Action]
-        return [action.source for action in actions if action.source is not None]
+        return [action.source for action in actions(self.trace.equations) if action.source is not None]
 
     def missed(self) -> list[Any]:
         """Tensors from outside that were not traced; those that were made inside are gone by now."""
@@ -283,6 +283,8 @@ def _release_history(node: Any, level: Any) -> None:
 def _released(value: Any, level: Any) -> Any:
     if type(value) is tuple:
         return tuple([_released(part, level) for part in value])
+    if isinstance(value, Recorded):
+        value.release(lambda array: _released(array, level))
     if type(value) is lg.Tensor and isinstance(value.array, Layer):
         value.array = _released(value.array, level)
     if isinstance(value, Layer) and type(value) is not Traced:  # of a transform inside, which has ended

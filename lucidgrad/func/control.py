@@ -15,12 +15,15 @@ from lucidgrad.core.modes import recorded
 from lucidgrad.creation import arange, asarray, zeros
 from lucidgrad.levels.dual import without_tangents
 from lucidgrad.levels.layer import Layer
+from lucidgrad.levels.traced import Traced, Unfit, tracing
 from lucidgrad.ops.elementwise.choice import where
 from lucidgrad.ops.shape.joining import stack, unstack
 from lucidgrad.random import recall, remember
 from lucidgrad.tensor import Tensor
 
 from . import trees
+from .choices import chosen
+from .loops import looped, repeated
 from .vectorising import vmap
 
 _LARGEST = 2**63 - 1  # what a counter can hold
@@ -152,12 +155,22 @@ def _truth(who: str, what: str, pred: Any, numbers: bool) -> Any:
     return bool(box(array).item())
 
 
+def _is_one(pred: Tensor) -> bool:
+    """Whether a predicate is the same for all examples, and only the program that is being traced will know it."""
+    return type(without_tangents(pred.array)) is Traced
+
+
 def _anywhere(pred: Tensor) -> bool:
     """Whether a predicate holds for any example."""
+    return bool(_together(pred).any())
+
+
+def _together(pred: Tensor) -> Tensor:
+    """A predicate with all examples along axes of their own; what is traced stays so."""
     array = without_tangents(pred.array)
-    while isinstance(array, Layer):
+    while isinstance(array, Layer) and type(array) is not Traced:
         array = array.front
-    return bool(box(array).any())
+    return box(array)
 
 
 def _chosen(pred: Tensor, first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
@@ -198,6 +211,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     if isinstance(which, bool):
         result, outer = _received("cond", (true_fun if which else false_fun)(*trees.unflatten(shape, leaves)))
         return trees.unflatten(outer, result)
+    if _is_one(which):
+        return _either(which, true_fun, false_fun, leaves, shape)
     first, outer = _received("cond", true_fun(*trees.unflatten(shape, leaves)))
     second, other = _received("cond", false_fun(*trees.unflatten(shape, leaves)))
     if other != outer:
@@ -216,6 +231,35 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
                 f"use .astype, lg.broadcast_to or .to inside one of them"
             )
     return trees.unflatten(outer, _chosen(which, first, second))
+
+
+def _either(
+    which: Tensor, true_fun: Callable[..., Any], false_fun: Callable[..., Any], leaves: list[Any], shape: trees.Shape
+) -> Any:
+    """One of two functions, as one equation of the program that is being traced; or else the truth value is read."""
+    made: dict[bool, tuple[list[Any], trees.Shape]] = {}
+
+    def branch(fun: Callable[..., Any], key: bool) -> Callable[[], list[Tensor]]:
+        def run() -> list[Tensor]:
+            made[key] = _received("cond", fun(*trees.unflatten(shape, leaves)))
+            if len(made) == 2 and _form(*made[True]) != _form(*made[False]):
+                raise Unfit("the branches of a choice give different structures")
+            return _tensors(made[key][0])
+
+        return run
+
+    truth = without_tangents(which.array)
+    found = chosen(truth, branch(true_fun, True), branch(false_fun, False))
+    if found is None:
+        fun = true_fun if bool(box(truth).item()) else false_fun
+        result, outer = _received("cond", fun(*trees.unflatten(shape, leaves)))
+        return trees.unflatten(outer, result)
+    result, outer = made[True]
+    return trees.unflatten(outer, _filled(result, found))
+
+
+def _form(leaves: Sequence[Any], shape: trees.Shape) -> Any:
+    return [x is None for x in leaves], shape
 
 
 # -- loops ---------------------------------------------------------------------------------------
@@ -255,12 +299,44 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 def _repeated(
     who: str, holds: Callable[[Any], Any], step: Callable[[Any], Any], leaves: list[Any], shape: trees.Shape
 ) -> list[Any]:
+    found = _while_as_one(who, holds, step, leaves, shape)
+    if found is not None:
+        return found
     while True:
         which = _truth(who, "what cond_fun gave", holds(trees.unflatten(shape, leaves)), numbers=False)
+        if not isinstance(which, bool) and _is_one(which):
+            which = bool(_together(which).item())
         if which is False or (which is not True and not _anywhere(which)):
             return leaves
         after = _kept(who, "what body_fun gave", shape, leaves, step(trees.unflatten(shape, leaves)))
         leaves = after if which is True else _chosen(which, after, leaves)
+
+
+def _while_as_one(
+    who: str, holds: Callable[[Any], Any], step: Callable[[Any], Any], leaves: list[Any], shape: trees.Shape
+) -> list[Any] | None:
+    """The same as one equation of the program that is being traced, if there is one."""
+    which: list[Any] = [None]  # what the condition was when it was last asked for
+
+    def asked(carry: list[Tensor]) -> Tensor:
+        value = trees.unflatten(shape, _filled(leaves, carry))
+        which[0] = _truth(who, "what cond_fun gave", holds(value), numbers=False)
+        return asarray(which[0]) if isinstance(which[0], bool) else _together(which[0])
+
+    def whole(carry: list[Tensor]) -> Tensor:
+        truth = asked(carry)
+        return truth.any() if truth.ndim else truth
+
+    def stepped(carry: list[Tensor]) -> list[Tensor]:
+        before = _filled(leaves, carry)
+        after = _kept(who, "what body_fun gave", shape, before, step(trees.unflatten(shape, before)))
+        if isinstance(which[0], bool) or _is_one(which[0]):
+            return _tensors(after)
+        asked(carry)
+        return _tensors(_chosen(which[0], after, before))
+
+    found = repeated(whole, stepped, _tensors(leaves))
+    return None if found is None else _filled(leaves, found)
 
 
 def fori_loop(
@@ -306,10 +382,28 @@ def fori_loop(
             shape,
             _repeated("fori_loop", lambda c: c[0] < last, lambda c: (c[0] + 1, body_fun(*c)), counted, outer)[1:],
         )
+    if tracing() is not None and unroll is not True and (unroll or 1) < int(stop) - int(start):
+        found = _counted(body_fun, leaves, shape, arange(int(start), int(stop), dtype=dtype, device=home))
+        if found is not None:
+            return trees.unflatten(shape, found)
     for i in _counters(int(start), int(stop), dtype, home):
         made = body_fun(i, trees.unflatten(shape, leaves))
         leaves = _kept("fori_loop", "what body_fun gave", shape, leaves, made)
     return trees.unflatten(shape, leaves)
+
+
+def _counted(
+    body_fun: Callable[[Any, Any], Any], leaves: list[Any], shape: trees.Shape, counters: Tensor
+) -> list[Any] | None:
+    """The same as one equation of the program that is being traced, if there is one."""
+
+    def step(carry: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        before = _filled(leaves, carry)
+        made = body_fun(slices[0], trees.unflatten(shape, before))
+        return _tensors(_kept("fori_loop", "what body_fun gave", shape, before, made)), []
+
+    found = looped(step, _tensors(leaves), [counters], counters.shape[0], False)
+    return None if found is None else _filled(leaves, found[0])
 
 
 def _counters(start: int, stop: int, dtype: Any, home: Any) -> Iterator[Tensor]:
@@ -398,6 +492,10 @@ def scan(
     count = _steps("scan", columns, length)
     if not count:
         return trees.unflatten(shape, leaves), _nothing(f, leaves, shape, columns, outer)
+    if unroll is not True and unroll < count:
+        found = _as_one(f, leaves, shape, columns, outer, count, reverse)
+        if found is not None:
+            return found
     slices = [None if x is None else unstack(x) for x in columns]
     rows: list[list[Any]] = []
     made = shape
@@ -413,6 +511,41 @@ def scan(
         rows.reverse()
     ys = [None if column[0] is None else stack(list(column)) for column in zip(*rows, strict=True)]
     return trees.unflatten(shape, leaves), trees.unflatten(made, ys)
+
+
+def _as_one(
+    f: Callable[[Any, Any], Any],
+    leaves: list[Any],
+    shape: trees.Shape,
+    columns: list[Any],
+    outer: trees.Shape,
+    count: int,
+    reverse: bool,
+) -> tuple[Any, Any] | None:
+    """The same as one equation of the program that is being traced, if there is one."""
+    collected: list[tuple[list[Any], trees.Shape]] = []
+
+    def step(carry: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        before = _filled(leaves, carry)
+        after, y = _step(f, before, shape, trees.unflatten(outer, _filled(columns, slices)))
+        collected.append(_received("scan", y))
+        return _tensors(after), _tensors(collected[-1][0])
+
+    found = looped(step, _tensors(leaves), _tensors(columns), count, reverse)
+    if found is None:
+        return None
+    row, made = collected[-1]
+    return trees.unflatten(shape, _filled(leaves, found[0])), trees.unflatten(made, _filled(row, found[1]))
+
+
+def _tensors(leaves: Sequence[Any]) -> list[Tensor]:
+    return [x for x in leaves if x is not None]
+
+
+def _filled(leaves: Sequence[Any], tensors: Sequence[Tensor]) -> list[Any]:
+    """Other tensors in place of those among leaves; None stays."""
+    found = iter(tensors)
+    return [None if x is None else next(found) for x in leaves]
 
 
 def _step(f: Callable[[Any, Any], Any], leaves: list[Any], shape: trees.Shape, x: Any) -> tuple[list[Any], Any]:

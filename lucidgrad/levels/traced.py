@@ -6,13 +6,18 @@ twice where a program can't be made: reading a value (``if loss < 1``, ``.item()
 
 Memory. Writing in place makes a new variable. All arrays that look at one piece of memory share a `_Memory`, which
 knows the variable of the whole; one that is a view takes its part of it anew if that was written since.
+
+Parts. The body of a loop, or one of two branches, is traced *apart*: its equations go into a list of their own, and
+what they ask for of the others is known afterwards. A part only computes: where it does more, `Unfit` is raised before
+anything has happened, and whoever wanted the part does without it.
 """
 
+import contextlib
 import itertools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from lucidgrad.callers import caller
 from lucidgrad.core import device, dispatch
@@ -25,9 +30,11 @@ from .program import NUMBERS, Action, Equation, Program, Variable
 __all__ = [
     "BACKEND",
     "NO_WAY",
+    "Part",
     "Trace",
     "Traced",
     "TracedNumber",
+    "Unfit",
     "acting",
     "constant",
     "current",
@@ -53,11 +60,42 @@ class _Memory:
     ``shared``: others look at it, too, of which no step tells where; a program does not follow writes into it.
     """
 
-    __slots__ = ("external", "owner", "shared", "version", "whole")
+    __slots__ = ("external", "owner", "part", "shared", "version", "whole")
 
-    def __init__(self, owner: Any, whole: Variable, external: bool, shared: bool) -> None:
+    def __init__(self, owner: Any, whole: Variable, external: bool, shared: bool, part: "Part | None") -> None:
         self.owner, self.whole, self.external, self.shared = owner, whole, external, shared
+        self.part = part  # in which it was first met
         self.version = 0
+
+
+class Unfit(Exception):
+    """What is being traced apart does more than compute."""
+
+
+class Given(NamedTuple):
+    """What a part was given from outside of it: the value while it was traced, and how often its memory was written."""
+
+    value: Any
+    memory: _Memory | None
+    version: int
+
+
+class Part:
+    """Equations that are traced apart from the others, and the variables that they are given."""
+
+    def __init__(self) -> None:
+        self.equations: list[Equation] = []
+        self._given: dict[Variable, Given] = {}
+        self.drawn: dict[int, Callable[[], None]] = {}  # what sets generators of random numbers back
+
+    def give(self, variable: Variable, given: Given) -> None:
+        """Note a variable from outside."""
+        self._given.setdefault(variable, given)
+
+    def given(self) -> dict[Variable, Given]:
+        """All that comes from outside."""
+        made = {v for equation in self.equations for v in equation.results}
+        return {v: given for v, given in self._given.items() if v not in made}
 
 
 class Traced(Layer):
@@ -168,18 +206,58 @@ class Trace:
         self.set_back = False  # whether a generator of random numbers was
         self.where: Any = None  # the file and the line of it
         self.alive: list[weakref.ref[Traced]] = []
+        self.part: Part | None = None  # that is being traced apart
         self._numbers = itertools.count()
         self._memories: dict[int, _Memory] = {}
         self._lifted: dict[int, tuple[Any, Variable]] = {}
 
     def fail(self, reason: str) -> None:
         """Go on computing, but make no program."""
+        self._check_whole(reason)
         if self.failure is None and not self.level.ended:
             self.failure, frame = reason, caller()
             self.where = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
             if self.strict:
                 at = "" if self.where is None else f" ({self.where[0]}, line {self.where[1]})"
                 raise RuntimeError(f"compile: fullgraph=True, but {reason}{at}; {WAY_OUT}")
+
+    # -- parts
+    @contextlib.contextmanager
+    def apart(self, undone: bool = True, part: Part | None = None) -> Iterator[Part]:
+        """What is traced inside is a part; afterwards random numbers go on as if none had been drawn, if ``undone``.
+
+        A ``part`` that was begun before goes on, and draws nothing.
+        A trace that has ended goes on meanwhile: gradients that are asked for later may need parts of their own.
+        """
+        outer, equations, ended = self.part, self.equations, self.level.ended
+        undone = undone and part is None
+        part = self.part = Part() if part is None else part
+        self.equations, self.level.ended = part.equations, False
+        token = current.set(self)
+        try:
+            yield part
+        finally:
+            current.reset(token)
+            self.part, self.equations, self.level.ended = outer, equations, ended
+            for put_back in part.drawn.values() if undone else ():
+                put_back()
+            if outer is not None:  # which may draw in its turn, when what was traced is run
+                outer.drawn = {**part.drawn, **outer.drawn}
+
+    def _check_whole(self, reason: str) -> None:
+        if self.part is not None:
+            raise Unfit(reason)
+
+    def fresh(self, value: Any) -> "Traced":
+        """A new variable that has this value while a part is traced, in memory that nobody may write."""
+        copy = device.by_array[type(value)].copy(value)
+        made = self._around(copy, self.variable_like(copy))
+        made.memory.part = _ELSEWHERE
+        return made
+
+    def result(self, equation_result: Variable, value: Any) -> "Traced":
+        """The array of a variable that an equation makes."""
+        return self._around(value, equation_result)
 
     # -- variables
     def variable_like(self, array: Any) -> Variable:
@@ -217,6 +295,8 @@ class Trace:
         """An array that was made inside, the same in every run."""
         variable = self.variable_like(array)
         self.constants[variable] = device.by_array[type(array)].copy(array)  # what is written later changes no constant
+        if self.part is not None:
+            self.part.give(variable, Given(self.constants[variable], None, 0))
         return self._around(array, variable)
 
     def _around(self, array: Any, variable: Variable, external: bool = False) -> Traced:
@@ -225,7 +305,7 @@ class Trace:
         known = self._memories.get(id(owner))
         if known is not None:
             known.shared = True
-        memory = self._memories[id(owner)] = _Memory(owner, variable, external, known is not None)
+        memory = self._memories[id(owner)] = _Memory(owner, variable, external, known is not None, self.part)
         return Traced(array, self.level, variable, memory, ())
 
     def view(self, value: Any, of: Traced) -> Any:
@@ -239,18 +319,32 @@ class Trace:
 
     def variable(self, array: Any) -> Any:
         """What stands for an array, or for a number, in an equation."""
+        part = self.part
         if type(array) is Traced and array.level is self.level:
             if array.version != array.memory.version:
+                if part is not array.memory.part:
+                    self._check_whole("a view was read after a write into its memory")
                 at = array.memory.whole
                 if array.steps is NO_WAY:
                     self.fail("one of several views was read after a write into their memory")
                 for step, keywords, _, shape, dtype in () if array.steps is NO_WAY else array.steps:
                     at = self._enter(step, (at,), keywords, self._like(shape, dtype, at.device))
                 array.variable, array.version = at, array.memory.version
+            if part is not None and part is not array.memory.part:
+                part.give(array.variable, Given(array.value, array.memory, array.version))
             return array.variable
         if type(array) in device.by_array:
-            return self._lift(array)
-        return array.variable if type(array) is TracedNumber and array.trace is self else array
+            if part is not None and isinstance(array, Layer):
+                raise Unfit("an array of another level was met")
+            variable = self._lift(array)
+            if part is not None:
+                part.give(variable, Given(self.constants[variable], None, 0))
+            return variable
+        if type(array) is not TracedNumber or array.trace is not self:
+            return array
+        if part is not None:
+            part.give(array.variable, Given(float(array), None, 0))
+        return array.variable
 
     def _lift(self, array: Any) -> Variable:
         """A raw array that the library made itself: a constant."""
@@ -309,16 +403,19 @@ class Trace:
 
     def host(self, what: Any) -> None:
         """Let every run begin with something that Python does: ``what()`` gives numbers for the program."""
+        self._check_whole("something was done that every run begins with")
         self.hosts.append(what)
 
     def program(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Program:
         """What was traced so far."""
-        return Program(inputs, self.equations, outputs, self.constants)
+        return Program(inputs, [_fixed(equation) for equation in self.equations], outputs, self.constants)
 
     # -- writing
     def write(self, target: Traced, value: Any) -> None:
         """Take other values, in the memory that there is and in the program."""
         memory, like = target.memory, target.value
+        if memory.part is not self.part:
+            self._check_whole("memory from outside was written")
         if target.steps is NO_WAY or memory.shared:
             self.fail("memory was written that several arrays share in a way that a program does not follow")
         new = self.variable(value)
@@ -347,7 +444,21 @@ class Trace:
         target.variable, target.version = new, memory.version
 
 
+#: Where memory is that no part may write.
+_ELSEWHERE = Part()
+
 _SHAPED_BY_VALUES = frozenset({"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"})
+
+
+def _fixed(equation: Equation) -> Equation:
+    """An equation that stays as it is: gradients that are asked for later may want more of a structure in the trace."""
+    programs = {
+        name: Program(value.inputs, [_fixed(part) for part in value.equations], value.outputs, value.constants)
+        for name, value in equation.keywords.items()
+        if type(value) is Program
+    }
+    keywords = {**equation.keywords, **programs} if programs else equation.keywords
+    return Equation(equation.primitive, equation.inputs, keywords, equation.results)
 
 
 def program_of(function: Callable[..., Any], *arrays: Any) -> Program:
@@ -403,6 +514,7 @@ def set_back() -> None:
     """A generator of random numbers was set back, which no program repeats: so none may be drawn after it."""
     trace = current.get()
     if trace is not None:
+        trace._check_whole("a generator of random numbers was set back")
         trace.set_back = True
 
 

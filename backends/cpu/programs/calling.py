@@ -66,9 +66,12 @@ def source(planner: Planner, overlapping: Sequence[int]) -> dict[str, str]:
 
 def _head(planner: Planner) -> str:
     """What all files begin with: types, and the functions of loops."""
-    inputs, outputs = len(planner.arrays), len(planner.outputs)
+    inputs, outputs, numbers = (
+        max(len(getattr(own, name)) for own in planner.all()) for name in ("arrays", "outputs", "numbers")
+    )
     called = "".join(f"void (*{kernels.word(*key)})(const void *, long, long); " for key in _kernels(planner))
     return f"""#include "parallel.h"
+#include <string.h>
 {LANGUAGE.functions}
 typedef struct {{
 #define BLAS(T, s) \\
@@ -80,7 +83,7 @@ typedef struct {{
 typedef struct {{ {called or "int none;"} }} kernel_table;
 typedef struct {{
     char *input[{inputs or 1}], *output[{outputs or 1}], *arena, **constants;
-    double numbers[{len(planner.numbers) or 1}];
+    double numbers[{numbers or 1}];
     blas_table blas;
     kernel_table kernels;
     lg_parallel_for parallel;
@@ -129,7 +132,7 @@ EXPORT long lg_program(void *given, char *arena, const table *t, int threads)
 
 
 def _kernels(planner: Planner) -> list[tuple[str, str]]:
-    steps = [part for step in planner.steps for part in getattr(step, "steps", [step])]
+    steps = [part for own in planner.all() for step in own.steps for part in getattr(step, "steps", [step])]
     return sorted({key for step in steps for key in step.kernels})
 
 

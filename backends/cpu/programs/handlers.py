@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lucidgrad.core import dispatch
-from lucidgrad.levels.program import Action, Equation, Variable
+from lucidgrad.levels.program import Action, Equation, Structure, Variable
 
 from . import attention, copies, gathers, products, reductions, rows, sequences, windows
 from .loops import Entry, Expression, Number, traced
@@ -36,7 +36,7 @@ _TABLE: dict[str, tuple[Callable[[Equation], bool], Handler]] = {
 def handler(equation: Equation) -> Handler | None:
     """What plans an equation; None if it is not for C."""
     primitive: Any = equation.primitive
-    if type(primitive) is Action or not equation.results or equation.results[0].is_number:
+    if type(primitive) in (Action, Structure) or not equation.results or equation.results[0].is_number:
         return None
     arrays = [v for v in equation.variables if not v.is_number]
     if not arrays or any(not isinstance(v.dtype, np.dtype) for v in (*arrays, *equation.results)):

@@ -11,7 +11,7 @@ import numpy as np
 
 from lucidgrad.core import device, dispatch
 from lucidgrad.core.source import run
-from lucidgrad.levels.program import Action, Equation, Program, Variable
+from lucidgrad.levels.program import Action, Equation, Program, Structure, Variable, inner, structured
 
 __all__ = ["NUMBERS", "Lines", "flat"]
 
@@ -28,17 +28,20 @@ NUMBERS = {
 
 def flat(program: Program, into: Mapping[int, int]) -> Callable[[Sequence[Any]], list[Any]]:
     """The function that runs a program."""
-    lines = Lines(program)
+    lines = Lines(program, lambda part: flat(part, {}))
     for equation in program.equations:
         lines.equation(equation)
     return lines.function(into)
 
 
 class Lines:
-    """A function in the making: lines of Python over the variables of a program."""
+    """A function in the making: lines of Python over the variables of a program.
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    ``inside`` makes functions of the programs that loops and choices are made of.
+    """
+
+    def __init__(self, program: Program, inside: Callable[[Program], Callable[[Sequence[Any]], list[Any]]]) -> None:
+        self.program, self.inside = program, inside
         self.names: dict[str, Any] = {"np": np, "copy": device.by_array[np.ndarray].copy}
         self.lines: list[tuple[str, list[Variable], tuple[Variable, ...]]] = []
         #: Results that may be views, of whatever it is.
@@ -66,7 +69,7 @@ class Lines:
         """The line of an equation."""
         given = [self.word(x) for x in equation.inputs]
         self.add(self._call(equation, given), equation.variables, equation.results)
-        if getattr(equation.primitive, "view", False):
+        if getattr(equation.primitive, "view", False) or type(equation.primitive) is Structure:
             self.views.update(equation.results)
 
     def _call(self, equation: Equation, given: list[str]) -> str:
@@ -78,6 +81,8 @@ class Lines:
             return f"{made} = {NUMBERS[primitive.name].format(*given)}"
         if primitive.outputs:
             made = "".join(f"v{v.number}, " for v in results) or "_"
+        if type(primitive) is Structure:
+            return f"{made} = {self.name(self._structured(equation))}([{', '.join(given)}])"
         kernel = _kernel(equation)
         if kernel is None:
             keywords = self.name(equation.keywords)
@@ -87,6 +92,11 @@ class Lines:
         if not primitive.outputs:
             return f"{made} = np.asarray({text})" if results[0].shape == () else f"{made} = {text}"
         return f"{made} = map(np.asarray, {text})" if any(v.shape == () for v in results) else f"{made} = {text}"
+
+    def _structured(self, equation: Equation) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        """A loop or a choice as a function: Python goes through steps, of which each is a call."""
+        made = {id(part): self.inside(part) for part in inner(equation)}
+        return lambda values: structured(equation, values, lambda part: made[id(part)])
 
     def function(self, into: Mapping[int, int]) -> Callable[[Sequence[Any]], list[Any]]:
         """All lines together; the results are nobody else's."""
@@ -113,6 +123,9 @@ class Lines:
         program, body, words, writes = self.program, list[str](), list[str](), list[str]()
         seen = set(program.inputs)
         for k, v in enumerate(program.outputs):
+            if v is None:
+                words.append("None")
+                continue
             word, own = f"v{v.number}", v not in seen and v not in self.views and v not in program.constants
             seen.add(v)
             if k in into:

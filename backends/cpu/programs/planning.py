@@ -32,16 +32,21 @@ def _is_one_number(array: Any) -> bool:
 
 
 class Planner:
-    """The steps of a program, and the places of its variables."""
+    """The steps of a program, and the places of its variables.
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    Programs inside of loops and choices have plans of their own (``inner``), with constants in common, and a
+    ``prefix`` to the names of their steps.
+    """
+
+    def __init__(self, program: Program, constants: list[Any] | None = None, prefix: str = "step") -> None:
+        self.program, self.prefix = program, prefix
+        self.inner: list[Planner] = []
         self.steps: list[Step] = []
         self.where: dict[Variable, Place | Immediate] = {}
         self.buffers: list[Buffer] = []
         self.arrays = [v for v in program.inputs if not v.is_number]
         self.numbers = [v for v in program.inputs if v.is_number]
-        self.constants: list[Any] = []
+        self.constants: list[Any] = [] if constants is None else constants
         self.notes: dict[Any, Any] = {}  # what equations found out that others may ask for
         self.arena = 0  # bytes
         self.outputs: list[tuple[Buffer, tuple[int, ...]]] = []
@@ -50,6 +55,10 @@ class Planner:
             self.where[v] = whole(self.buffer(v.dtype, v.size, "input", k), v.shape)
         for v, array in program.constants.items():
             self.where[v] = self._constant(array)
+
+    def all(self) -> "list[Planner]":
+        """This plan, and those inside."""
+        return [self, *(part for own in self.inner for part in own.all())]
 
     def buffer(self, dtype: Any, size: int, kind: str = "arena", index: int = 0) -> Buffer:
         """A new piece of memory."""

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lucidgrad.backends.codegen.tracing import is_elementwise
-from lucidgrad.levels.program import Action, Equation, Program, Variable
+from lucidgrad.levels.program import Equation, Program, Variable, acts, inner, variables
 
+from . import controls
 from .calling import bound, is_possible
 from .expanding import expanded
 from .handlers import Handler, handler
@@ -30,7 +31,7 @@ def segmented(program: Program, into: Mapping[int, int], least: int = 2) -> Run:
     if len(parts) == 1 and not isinstance(parts[0], Equation) and _direct(program, into):
         made = _in_c(program, into, parts[0])
         return made or flat(program, into)
-    lines = Lines(program)
+    lines = Lines(program, lambda part: segmented(part, {}))
     asked = [set(_asked(part)) for part in parts]
     later = set(program.outputs)
     needs: list[set[Variable]] = []
@@ -57,7 +58,7 @@ def _asked(part: Equation | Planned) -> Iterable[Variable]:
 def _direct(program: Program, into: Mapping[int, int]) -> bool:
     """Whether C alone makes all outputs."""
     given = set(program.inputs) | set(program.constants)
-    return not any(v.is_number or v in program.inputs for v in program.outputs) and bool(given)
+    return not any(v is None or v.is_number or v in program.inputs for v in program.outputs) and bool(given)
 
 
 def _segment(lines: Lines, program: Program, part: Planned, need: set[Variable], into: Mapping[int, int]) -> None:
@@ -124,10 +125,9 @@ def parts_of(program: Program, least: int) -> list[Equation | Planned]:
     """Equations for Python, and runs of such that C does, in an order in which they can be done."""
     equations: list[Equation] = []
     plans: dict[int, Handler | None] = {}
-    known = [v.number for e in program.equations for v in (*e.variables, *e.results)]
-    numbers = itertools.count(1 + max(known, default=0))
+    numbers = itertools.count(1 + max((v.number for v in variables(program)), default=0))
     for equation in _alive(program):
-        plan = handler(equation)
+        plan = controls.handler(equation, parts_of) if inner(equation) else handler(equation)
         more = [equation] if plan is not None else expanded(equation, numbers) or [equation]
         equations += more
         plans.update((id(e), plan if e is equation else handler(e)) for e in more)
@@ -139,7 +139,7 @@ def parts_of(program: Program, least: int) -> list[Equation | Planned]:
         parts += others
         left, own = _ready(left, done, lambda e: plans[id(e)] is not None)
         work = [e for e in own if not getattr(e.primitive, "view", False)]
-        if len(work) < least:
+        if len(work) < least and not any(map(inner, own)):
             parts += own
         else:
             parts.append([(e, plans[id(e)]) for e in own])  # type: ignore[misc]
@@ -152,7 +152,7 @@ def _ready(
     """Of the equations that are left: those for later, and those of one sort that can be done now."""
     later, now, waits = [], [], False
     for equation in left:
-        action = type(equation.primitive) is Action
+        action = acts(equation)
         if chosen(equation) and done.issuperset(equation.variables) and not (action and waits):
             now.append(equation)
             done.update(equation.results)
@@ -166,7 +166,7 @@ def _alive(program: Program) -> list[Equation]:
     """The equations that outputs depend on, and all actions."""
     asked, kept = set(program.outputs), []
     for equation in reversed(program.equations):
-        if type(equation.primitive) is Action or any(v in asked for v in equation.results):
+        if acts(equation) or any(v in asked for v in equation.results):
             kept.append(equation)
             asked.update(equation.variables)
     return kept[::-1]
