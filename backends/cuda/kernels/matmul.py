@@ -17,6 +17,7 @@ from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
+from lucidgrad.backends.cuda import recording
 from lucidgrad.backends.cuda.compiling import contiguous, launch
 from lucidgrad.backends.cuda.streams import place_now
 
@@ -191,12 +192,14 @@ def _multiply(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], sing
     made_of = runtime.CUDA_R_32F if single else number
     many, step2, step1, step = made.batch
     if many == 1:
-        cublas.gemmEx(
+        recording.call(
+            cublas.gemmEx,
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, at1, number, leading1),
             *(how.zero, at, made_of, leading, compute, algorithm),
         )
     else:
-        cublas.gemmStridedBatchedEx(
+        recording.call(
+            cublas.gemmStridedBatchedEx,
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, step2, at1, number, leading1, step1),
             *(how.zero, at, made_of, leading, step, many, compute, algorithm),
         )
@@ -210,8 +213,9 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
     where = _table(made_of)
     at2 = where.data.ptr
     at1, at = at2 + 8 * many, at2 + 16 * many
-    how.batched(  # type: ignore[misc]
-        handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, how.zero, at, leading, many
+    recording.call(
+        how.batched,
+        *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, how.zero, at, leading, many),
     )
 
 

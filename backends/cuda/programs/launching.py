@@ -15,7 +15,7 @@ from lucidgrad.levels.program import Variable
 from .grouping import Launch, Section
 from .printing import ROOM, Text, source_of, text_of
 
-__all__ = ["Launcher", "Numbers"]
+__all__ = ["Launcher", "Words"]
 
 #: Different texts of a kernel; a compiler takes ever longer for more.
 MOST_TEXTS = 16
@@ -131,31 +131,36 @@ def _call(rows: Sequence[tuple[Section, Text]], texts: Mapping[tuple[str, ...], 
     return _Call(kernel, (blocks, len(rows)), arrays, rest)
 
 
-# -- numbers ---------------------------------------------------------------------------------------
-_MOST_NUMBERS = ROOM // 8
+# -- words in memory ---------------------------------------------------------------------------------
+_MOST_WORDS = ROOM // 8
 
 
 @functools.cache
 def _filling() -> Any:
     source = f"""
-struct Numbers {{ double all[{_MOST_NUMBERS}]; }};
-extern "C" __global__ void lg_numbers(Numbers numbers, double *to, int count) {{
-    if (threadIdx.x < count) to[threadIdx.x] = numbers.all[threadIdx.x];
+struct Words {{ unsigned long long all[{_MOST_WORDS}]; }};
+extern "C" __global__ void lg_words(Words words, unsigned long long *to, int count) {{
+    if (threadIdx.x < count) to[threadIdx.x] = words.all[threadIdx.x];
 }}
 """
-    return cupy.RawKernel(source, "lg_numbers")
+    return cupy.RawKernel(source, "lg_words")
 
 
-class Numbers:
-    """Numbers in memory of the device. They travel by value with a launch, so nothing has to outlive the call."""
+class Words:
+    """Numbers and addresses in memory of the device.
+
+    They travel by value with a launch, so that nothing has to outlive the call and nobody waits for a copy.
+    """
 
     def __init__(self, count: int) -> None:
-        self.array = cupy.ndarray((count,), np.float64)
+        self.array = cupy.ndarray((count,), np.uint64)
 
-    def fill(self, values: Sequence[float]) -> None:
-        """Send other values, on the current stream."""
-        for begin in range(0, len(values), _MOST_NUMBERS):
-            part = np.zeros(_MOST_NUMBERS)
-            some = values[begin : begin + _MOST_NUMBERS]
+    def filled(self, numbers: Sequence[float], addresses: Sequence[int] = ()) -> Any:
+        """Send values on the current stream; the array that gets them."""
+        words = np.concatenate([np.asarray(numbers, np.float64).view(np.uint64), np.asarray(addresses, np.uint64)])
+        for begin in range(0, len(words), _MOST_WORDS):
+            part = np.zeros(_MOST_WORDS, np.uint64)
+            some = words[begin : begin + _MOST_WORDS]
             part[: len(some)] = some
             _filling()((1,), (512,), (by_value(part), self.array[begin:], np.int32(len(some))))
+        return self.array
