@@ -1,16 +1,16 @@
 """Programs as CUDA graphs: recorded in the second run, and given to a stream as one launch from then on.
 
 A graph has the addresses that it was recorded with. So inputs that stay where they are, parameters and the states of
-optimisers above all, are read and written in place: a graph is bound to their addresses, which are compared before every
-launch. Inputs that were seen at two addresses are copied into memory of the graph's own, by the graph itself: where they
-are this time it reads from a block of words, which a small launch fills beforehand. The same block says where outputs
-are to be copied to, which are new arrays in every run, and has the numbers that the program is given. A bound input
-that does move is copied from then on, and the graph is recorded anew, so there are at most as many recordings as inputs.
+optimisers above all, are read and written in place: the graph is bound to their addresses, which are compared before
+every launch. Other inputs are copied into memory of the graph's own, by the graph itself: where they are this time it
+reads from a block of words, which a small launch fills beforehand. The same block says where outputs are to be copied
+to, which are new arrays in every run, and has the numbers that the program is given. A bound input that does move is
+copied from then on, and the graph is recorded anew: at most as many times as there are inputs.
 
 All memory that is taken while recording comes from a pool that is the graph's alone. The recording stream is a private
-one that does not wait for others, and its mode lets other threads do what they want meanwhile. Random numbers, and other
-things that are done anew in every run, are done before the launch; what they come to is an input. Where a recording
-fails, the program runs without a graph, and so do programs that are shorter than what a graph takes besides.
+one that does not wait for others, and its mode lets other threads do what they want meanwhile. Random numbers, and what
+else is done anew in every run, are made before the launch, and are inputs. Where a recording fails, the program runs
+without a graph, and so do programs that are shorter than what a graph takes besides.
 """
 
 import threading
@@ -23,7 +23,7 @@ import numpy as np
 from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 
-from lucidgrad.backends.cuda.compiling import THREADS, by_value
+from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
 from lucidgrad.backends.cuda.streams import Place, keep, place_now
 from lucidgrad.levels.program import Action, Equation, Variable
 
@@ -74,7 +74,7 @@ class Graphs:
         if before is None:
             written = runner.into.values()  # others as the graph will have them, so that their kernels are there
             values = [
-                x if i in written or now is None else cupy.ascontiguousarray(x)
+                x if i in written or now is None else contiguous(x)[0]
                 for i, (x, now) in enumerate(zip(values, layouts, strict=True))
             ]
             return runner.run(runner.begun(values), values)
@@ -172,7 +172,7 @@ class _Recorded:
                 inward = [_Move(buffers[v], numbers + k, True) for k, v in enumerate(self.copied)]
                 _move(inward, words)
                 made = runner.run({**known, **buffers}, given, words.array)
-                new = [cupy.ascontiguousarray(made[k]) for k in self.new]
+                new = list(contiguous(*(made[k] for k in self.new)))
                 outward = [move for v, move in zip(self.copied, inward, strict=True) if v in self.written]
                 outward += [_Move(array, numbers + len(inward) + k, False) for k, array in enumerate(new)]
                 _move([move._replace(inward=False) for move in outward], words)
@@ -185,7 +185,7 @@ class _Recorded:
     def launch(self, known: dict[Variable, Any], values: Sequence[Any]) -> list[Any]:
         """Run the graph on the current stream."""
         runner = self.runner
-        given = [cupy.ascontiguousarray(known[v]) for v in self.copied]
+        given = contiguous(*(known[v] for v in self.copied))
         made = [cupy.ndarray(shape, dtype) for shape, dtype in self._like]
         numbers = [known[v] for v in runner.numbers]
         self._words.filled(numbers, [array.data.ptr for array in (*given, *made)])

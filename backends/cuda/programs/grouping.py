@@ -1,18 +1,20 @@
 """Which equations of a program share a launch.
 
-Elementwise equations of one shape, one of which asks for what another makes or both for the same array, are a *section*:
-an element of each is computed by one thread, and what nobody else asks for stays in registers. Sections that don't
-depend on each other share a launch. All other equations are calls of their kernels, in the order of the program.
+Elementwise equations of one shape, one of which asks for what another makes or both for the same array, are a
+*section*: an element of each is computed by one thread, and what nobody else asks for stays in registers. Sections that
+don't depend on each other share a launch. All other equations are calls of their kernels, in the order of the program.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lucidgrad.backends.codegen import CUDA
 from lucidgrad.backends.codegen.equations import Expression, expression_of
+from lucidgrad.core.primitive import registry
 from lucidgrad.levels.program import Equation, Program, Variable
 
 __all__ = ["Entry", "Groups", "Launch", "Section", "grouped"]
@@ -20,6 +22,8 @@ __all__ = ["Entry", "Groups", "Launch", "Section", "grouped"]
 #: Statements of a section; a compiler takes ever longer for larger ones.
 MOST_LINES = 400
 _KINDS = "biufc"
+#: Primitives whose programs are a few equations, none of which is slower than a kernel for the whole.
+_SPLIT = frozenset({"affine", "mean_squared_error"})
 
 
 class Entry(NamedTuple):
@@ -99,15 +103,42 @@ class Groups(NamedTuple):
 def grouped(program: Program, into: Mapping[int, int]) -> Groups:
     """The units of a program. What is written into inputs is written by the last of them."""
     arithmetic = [e for e in program.equations if e.results[0].is_number]
-    grouping = _Grouping()
+    known = [*program.inputs, *program.constants, *(v for e in program.equations for v in e.results)]
+    numbers = itertools.count(1 + max((v.number for v in known), default=0))
+    grouping = _Grouping(numbers)
     for equation in program.equations:
         if not equation.results[0].is_number:
-            grouping.enter(equation)
+            for part in _parts(equation, numbers):
+                grouping.enter(part)
     grouping.finish(program, into)
     units = [unit for unit in grouping.units if isinstance(unit, Equation) or unit.sections]
     entries = [e for unit in units if isinstance(unit, Launch) for s in unit.sections for e in s.entries]
     asked = [v for entry in entries for v in entry.sources if type(v) is Variable and v.is_number]
     return Groups(units, arithmetic, list(dict.fromkeys(asked)))
+
+
+def _parts(equation: Equation, numbers: Iterator[int]) -> list[Equation]:
+    """The same in several equations, where some of them are elementwise: those that its program is made of."""
+    name, inputs, (y, *_) = equation.primitive.name, equation.inputs, equation.results
+    if (
+        name not in _SPLIT
+        or any(type(x) is not Variable or x.dtype != y.dtype for x in inputs)
+        or y.dtype.char not in "fd"
+    ):
+        return [equation]
+
+    def new(shape: tuple[int, ...]) -> Variable:
+        return Variable(next(numbers), shape, y.dtype, y.device)
+
+    def of(name: str, made: Variable, *given: Variable) -> Equation:
+        return Equation(registry[name], given, dict(registry[name].keywords), (made,))
+
+    if name == "affine":
+        x, w, b = inputs
+        product = new(y.shape)
+        return [of("linear", product, x, w), of("add", y, product, b)]
+    apart, square = new(inputs[0].shape), new(inputs[0].shape)
+    return [of("subtract", apart, *inputs), of("square", square, apart), of("mean", y, square)]
 
 
 def _arrays(entry: Entry) -> list[Variable]:
@@ -149,8 +180,9 @@ def _overwrites_all(equation: Equation) -> bool:
 class _Grouping:
     """Units in the making, and where each variable is made."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Iterator[int]) -> None:
         self.units: list[Launch | Equation] = []
+        self._numbers = numbers
         self._made: dict[Variable, tuple[int, Section | None]] = {}
         self._launches: list[int] = []
 
@@ -216,7 +248,9 @@ class _Grouping:
         for at in self._launches:
             for section in self._sections(at):
                 section.stored = [
-                    v for v in section.made if v not in section.into and (v in outputs or asked.get(v, set()) - {section})
+                    v
+                    for v in section.made
+                    if v not in section.into and (v in outputs or asked.get(v, set()) - {section})
                 ]
 
     def _sections(self, at: int) -> list[Section]:
@@ -253,7 +287,6 @@ class _Grouping:
         """Let the last launch write into inputs: what it makes itself at once, other things as copies."""
         last = self._launches[-1]
         outputs = Counter(program.outputs)
-        number = max(v.number for v in (*program.inputs, *program.constants, *self._made, *outputs))
         for k, i in into.items():
             v, target = program.outputs[k], program.inputs[i]
             if v is target:
@@ -264,7 +297,7 @@ class _Grouping:
                 continue
             if not _is_plain(v):  # nothing to write
                 continue
-            copy = Variable(number := number + 1, v.shape, v.dtype, v.device)
+            copy = Variable(next(self._numbers), v.shape, v.dtype, v.device)
             if at == last:  # more than one wants it: it is computed, and copied by the same thread
                 assert section is not None
             else:

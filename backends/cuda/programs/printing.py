@@ -6,7 +6,6 @@ program is given are read from memory, so that a graph that was recorded once se
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from lucidgrad.backends.codegen import CUDA
 from lucidgrad.backends.codegen.equations import collapsed
