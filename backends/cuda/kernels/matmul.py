@@ -182,7 +182,14 @@ def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
     """CuPy's product, which multiplies vectors of float16 in 16 bits."""
     if not single and x1.dtype.char == x2.dtype.char == "e":
         return _by_cupy(x1, x2, single=True).astype(x1.dtype)
-    return cupy.matmul(*(x.astype(_FLOAT) for x in (x1, x2))) if single else cupy.matmul(x1, x2)
+    if single:
+        x1, x2 = x1.astype(_FLOAT), x2.astype(_FLOAT)
+    try:
+        return cupy.matmul(x1, x2)
+    except NotImplementedError:  # a stream that is recorded: vectors are matrices then
+        if x1.ndim != 1 or x2.ndim != 1:
+            raise
+        return matmul(x1[None], x2[:, None]).reshape(())
 
 
 def _multiply(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], single: bool) -> None:

@@ -16,6 +16,9 @@ __all__ = ["compiled"]
 
 
 def compiled(program: Program, into: Mapping[int, int], how: str | None = None) -> Callable[[Sequence[Any]], list[Any]]:
-    """The function ``(values) -> outputs`` of a program; ``how``: "launches" for one without a graph."""
+    """The function ``(values) -> outputs`` of a program.
+
+    ``how``: "graph" for a graph, however short the program is, "launches" for none; by default where it pays.
+    """
     runner = Runner(program, into)
-    return runner if how == "launches" else Graphs(runner)
+    return runner if how == "launches" else Graphs(runner, 1) if how == "graph" else Graphs(runner)

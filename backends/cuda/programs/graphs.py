@@ -35,8 +35,8 @@ __all__ = ["Graphs"]
 
 #: Units that launch something, from which a graph pays: it takes two launches itself.
 WORTH = 3
-#: Primitives whose libraries wait for the device, copy from the host, or keep memory of their own.
-REFUSED: frozenset[str] = frozenset()
+#: Primitives whose libraries wait for the device, look at values, or keep memory for later calls: cuFFT, Thrust.
+REFUSED = frozenset("argsort argtopk dft half_dft matrix_exp nonzero real_dft transfer unique_places".split())
 
 
 class _Move(NamedTuple):
@@ -48,11 +48,14 @@ class _Move(NamedTuple):
 
 
 class Graphs:
-    """The function ``(values) -> outputs`` of a program, as a graph where that is possible."""
+    """The function ``(values) -> outputs`` of a program, as a graph where that is possible.
 
-    def __init__(self, runner: Runner) -> None:
+    Programs of fewer than ``least`` units have none.
+    """
+
+    def __init__(self, runner: Runner, least: int = WORTH) -> None:
         self._runner, self._lock = runner, threading.Lock()
-        self._possible = _is_recordable(runner)
+        self._possible = _is_recordable(runner, least)
         self._layouts: list[Any] | None = None  # of the inputs in the run before
         self._moving: set[int] = set()
         self._recorded: _Recorded | None = None
@@ -102,7 +105,7 @@ class Graphs:
         return {i: b for i, (a, b) in pairs if b is not None and a == b and b[2] and i not in self._moving}
 
 
-def _is_recordable(runner: Runner) -> bool:
+def _is_recordable(runner: Runner, least: int) -> bool:
     """Whether what a program calls can be recorded, and is worth it."""
     if any(v.is_number for v in runner.program.outputs) or any(action.variables for action in runner.actions):
         return False
@@ -114,7 +117,7 @@ def _is_recordable(runner: Runner) -> bool:
             if not _can_record(unit):
                 return False
             work += not unit.primitive.view
-    return work >= WORTH
+    return work >= least
 
 
 def _can_record(equation: Equation) -> bool:
