@@ -55,7 +55,7 @@ def test_a_chain_is_one_launch(dtype):
 def test_integers_truth_values_and_complex_numbers():
     def function(i, b, z):
         whole = (i * 3 - 7) // 2 % 5
-        return whole, (whole > 1) & ~b, z * 2 - z.conj(), b.astype("int32") + i
+        return whole, (whole > 1) & ~b, z * 2 - z.conj(), lg.where(b, i, -i)
 
     compiled_like(function, numbers(9, dtype="int32"), numbers(9, dtype="bool"), numbers(9, dtype="complex64"), most=1)
 
@@ -229,3 +229,47 @@ def test_random_functions(seed):
         x = lg.tensor(rng.normal(size=N), device="cuda")
         for a, b in zip(derivatives(run, x), derivatives(function, x), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11, err_msg=name)
+
+
+# -- reductions --------------------------------------------------------------------------------------
+def test_a_reduction_computes_what_it_reduces():
+    def function(x, y):
+        apart = lg.tanh(x) - y
+        return (apart * apart).sum(), (x * y).mean(-1), lg.exp(x).sum(0, keepdims=True), (x + y[0]).mean((0, 1))
+
+    for dtype in ("float32", "float64"):
+        compiled_like(function, numbers(5, 6, dtype=dtype), numbers(5, 6, dtype=dtype, seed=1), most=4)
+    compiled_like(function, numbers(6, 10).T[::2], numbers(5, 6, seed=1), most=4)
+
+
+def test_what_others_ask_for_is_computed_once():
+    def function(x):
+        y = lg.tanh(x) * 2
+        return y.sum(), lg.cumsum(y, 0), lg.exp(x).sum(0).sum(0)
+
+    kernels = compiled_like(function, numbers(4, 3))
+    assert sum(n for name, n in kernels.items() if "tanh" in name) == 1
+
+
+def test_numbers_in_reductions():
+    parameter = lg.nn.Parameter(numbers(5))
+    optimizer = lg.optim.SGD([parameter], lr=0.5)
+    x = numbers(5, seed=1)
+
+    def step():
+        optimizer.zero_grad()
+        (parameter * x).sum().backward()
+        optimizer.step()
+        return (parameter.detach() * x).sum()
+
+    run = lg.compile(step, options={"backend": "graph"})
+    twin = parameter.detach().clone()
+    for k in range(6):
+        optimizer.param_groups[0]["lr"] = lr = 0.5 / (k + 1)
+        twin -= lr * x
+        np.testing.assert_allclose(run().item(), (twin * x).sum().item(), rtol=1e-5)
+
+
+def test_long_reductions_are_left_to_cupy():
+    kernels = compiled_like(lambda x: (x * x).sum(), numbers(1 << 15))
+    assert len(kernels) == 2

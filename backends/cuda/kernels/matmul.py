@@ -221,7 +221,7 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
     at2 = where.data.ptr
     at1, at = at2 + 8 * many, at2 + 16 * many
     recording.call(
-        how.batched,
+        how.batched,  # type: ignore[arg-type]
         *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, how.zero, at, leading, many),
     )
 

@@ -27,7 +27,7 @@ from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
 from lucidgrad.backends.cuda.streams import Place, keep, place_now
 from lucidgrad.levels.program import Action, Equation, Variable
 
-from .launching import Launcher, Words
+from .launching import Words
 from .printing import ROOM
 from .running import Runner
 
@@ -111,12 +111,12 @@ def _is_recordable(runner: Runner, least: int) -> bool:
         return False
     work = 0
     for unit in runner.units:
-        if isinstance(unit, Launcher):
+        if not isinstance(unit, Equation):
             work += 1
         elif type(unit.primitive) is not Action:
             if not _can_record(unit):
                 return False
-            work += not unit.primitive.view
+            work += not getattr(unit.primitive, "view", False)
     return work >= least
 
 

@@ -17,11 +17,13 @@ from lucidgrad.backends.codegen.equations import Expression, expression_of
 from lucidgrad.core.primitive import registry
 from lucidgrad.levels.program import Equation, Program, Variable
 
-__all__ = ["Entry", "Groups", "Launch", "Section", "grouped"]
+__all__ = ["Entry", "Groups", "Launch", "Reduction", "Section", "Unit", "grouped"]
 
 #: Statements of a section; a compiler takes ever longer for larger ones.
 MOST_LINES = 400
 _KINDS = "biufc"
+#: Reductions that compute what they reduce, of up to so many elements for each of their results: a block does these.
+_REDUCTIONS, LONGEST_ROW = frozenset({"sum", "mean"}), 1 << 14
 #: Primitives whose programs are a few equations, none of which is slower than a kernel for the whole.
 _SPLIT = frozenset({"affine", "mean_squared_error"})
 
@@ -69,6 +71,28 @@ class Section:
             v.shape == self.shape and v in self._touched for v in _arrays(entry)
         )
 
+    def divided(self, x: Variable) -> "tuple[Section | None, Section | None]":
+        """A section that makes a variable, and one that makes the others; None: there is none."""
+        mine = self._needed({x})
+        others = self._needed({*self.stored, *self.into} - {x})
+        if mine & others:
+            return None, self
+        own, rest = Section(self.shape), Section(self.shape)
+        own.add(entry for entry in self.entries if entry.made in mine)
+        rest.add(entry for entry in self.entries if entry.made in others)
+        own.stored = [x]
+        rest.stored, rest.into = [v for v in self.stored if v is not x], self.into
+        return own, rest if others else None
+
+    def _needed(self, wanted: set[Variable]) -> set[Variable]:
+        """What has to be made to have some of what is made here."""
+        found: set[Variable] = set()
+        for entry in reversed(self.entries):
+            if entry.made in wanted or entry.made in found:
+                found.add(entry.made)
+                found.update(_arrays(entry))
+        return found.intersection(self.made)
+
     @property
     def made(self) -> list[Variable]:
         return [entry.made for entry in self.entries]
@@ -92,10 +116,25 @@ class Launch:
         return [v for section in self.sections for v in section.reads]
 
 
+class Reduction(NamedTuple):
+    """A sum or a mean of what a section makes, and nobody else asks for."""
+
+    section: Section
+    equation: Equation
+
+    @property
+    def variables(self) -> list[Variable]:
+        """What it asks for."""
+        return self.section.reads
+
+
+Unit = Launch | Reduction | Equation
+
+
 class Groups(NamedTuple):
     """A program in units, one after the other; numbers are computed before. ``numbers`` are those that launches use."""
 
-    units: list[Launch | Equation]
+    units: list[Unit]
     arithmetic: list[Equation]
     numbers: list[Variable]
 
@@ -111,8 +150,10 @@ def grouped(program: Program, into: Mapping[int, int]) -> Groups:
             for part in _parts(equation, numbers):
                 grouping.enter(part)
     grouping.finish(program, into)
-    units = [unit for unit in grouping.units if isinstance(unit, Equation) or unit.sections]
-    entries = [e for unit in units if isinstance(unit, Launch) for s in unit.sections for e in s.entries]
+    units = [unit for unit in grouping.units if not isinstance(unit, Launch) or unit.sections]
+    sections = [s for unit in units if isinstance(unit, Launch) for s in unit.sections]
+    sections += [unit.section for unit in units if isinstance(unit, Reduction)]
+    entries = [entry for section in sections for entry in section.entries]
     asked = [v for entry in entries for v in entry.sources if type(v) is Variable and v.is_number]
     return Groups(units, arithmetic, list(dict.fromkeys(asked)))
 
@@ -181,7 +222,7 @@ class _Grouping:
     """Units in the making, and where each variable is made."""
 
     def __init__(self, numbers: Iterator[int]) -> None:
-        self.units: list[Launch | Equation] = []
+        self.units: list[Unit] = []
         self._numbers = numbers
         self._made: dict[Variable, tuple[int, Section | None]] = {}
         self._launches: list[int] = []
@@ -247,11 +288,28 @@ class _Grouping:
         asked = self._asked()
         for at in self._launches:
             for section in self._sections(at):
-                section.stored = [
-                    v
-                    for v in section.made
-                    if v not in section.into and (v in outputs or asked.get(v, set()) - {section})
-                ]
+                made = [v for v in section.made if v not in section.into]
+                section.stored = [v for v in made if v in outputs or asked.get(v)]
+        for at, unit in enumerate(self.units):
+            if isinstance(unit, Equation) and unit.primitive.name in _REDUCTIONS:
+                self._end(at, unit, outputs, asked)
+
+    def _end(self, at: int, equation: Equation, outputs: set[Variable], asked: Mapping[Variable, set[Any]]) -> None:
+        """Let a reduction compute what it reduces, if nobody else asks for that, or for what it is made of."""
+        x: Any = equation.inputs[0]
+        launch, section = self._made.get(x, (-1, None))
+        if section is None or x in outputs or asked[x] != {equation}:
+            return
+        (y,) = equation.results
+        if x.dtype.char not in "fd" or y.dtype != x.dtype or not 1 < x.size // y.size <= LONGEST_ROW:
+            return
+        own, rest = section.divided(x)
+        if own is not None:
+            sections = self._sections(launch)
+            sections[:] = [other for other in sections if other is not section]
+            sections += [] if rest is None else [rest]
+            self._made.update((v, (launch, rest)) for v in ([] if rest is None else rest.made))
+            self.units[at] = Reduction(own, equation)
 
     def _sections(self, at: int) -> list[Section]:
         launch = self.units[at]

@@ -7,20 +7,18 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from lucidgrad.backends.codegen import identifier
+from lucidgrad.backends.codegen import CUDA
 from lucidgrad.backends.cuda.compiling import THREADS, by_value
-from lucidgrad.backends.cuda.generated import OPTIONS
+from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
 from lucidgrad.levels.program import Variable
 
-from .grouping import Launch, Section
-from .printing import ROOM, Text, source_of, text_of
+from .grouping import Launch, Reduction, Section
+from .printing import ROOM, Text, function_of, kernel_name, source_of, text_of
 
-__all__ = ["Launcher", "Words"]
+__all__ = ["Launcher", "Reducer", "Words"]
 
 #: Different texts of a kernel; a compiler takes ever longer for more.
 MOST_TEXTS = 16
-#: Letters of a kernel's name.
-LONGEST_NAME = 60
 
 
 class _Call(NamedTuple):
@@ -59,7 +57,7 @@ class Launcher:
         for v in self.stored:
             known[v] = cupy.ndarray(v.shape, v.dtype)
         for kernel, grid, arrays, rest in calls:
-            addresses = [(given.get(pair) if pair in given else known[pair[1]]).data.ptr for pair in arrays]
+            addresses = [(given[pair] if pair in given else known[pair[1]]).data.ptr for pair in arrays]
             table = np.concatenate([np.asarray(addresses, np.uint64), rest])
             kernel(grid, (THREADS,), (by_value(table), numbers))
 
@@ -119,16 +117,57 @@ def _contiguous(shape: Sequence[int]) -> list[int]:
 def _call(rows: Sequence[tuple[Section, Text]], texts: Mapping[tuple[str, ...], Text]) -> _Call:
     arrays = [(section, v) for section, text in rows for v in text.arrays]
     order = {lines: k for k, lines in enumerate(texts)}
-    sizes = [int(np.prod(section.shape, dtype=np.int64)) for section, _ in rows]
+    sizes = [section_size(section) for section, _ in rows]
     begins = np.cumsum([0, *(len(text.arrays) for _, text in rows)], dtype=np.int32)[:-1]
     kinds = np.asarray([order[text.lines] for _, text in rows], np.int32)
     small = np.concatenate([begins, kinds]).tobytes()
     rest = np.frombuffer(np.asarray(sizes, np.int64).tobytes() + small, np.uint64)
-    names = dict.fromkeys(name for text in texts.values() for name in text.names)
-    name = identifier("_".join(names))[:LONGEST_NAME]
+    name = kernel_name(name for text in texts.values() for name in text.names)
     kernel = _kernel(name, source_of(name, list(texts.values()), len(rows), len(arrays)))
     blocks = min((max(sizes) + 4 * THREADS - 1) // (4 * THREADS), 1024)
     return _Call(kernel, (blocks, len(rows)), arrays, rest)
+
+
+class Reducer:
+    """A reduction of a section's values, which are computed on the way: CuPy's, whose elements are a function's.
+
+    Its results are added up in the order of CuPy's own sums; which of these it does in another way, those of large
+    contiguous arrays, are not for this.
+    """
+
+    def __init__(self, reduction: Reduction, numbers: Mapping[Variable, int]) -> None:
+        section, equation = reduction
+        self.stored, self._reads = list(equation.results), section.reads
+        self._axis, self._keepdims = equation.keywords["axis"], equation.keywords["keepdims"]
+        (y,) = self.stored
+        names = [equation.primitive.name, *(entry.name for entry in section.entries)]
+        used = sorted({numbers[v] for e in section.entries for v in e.sources if type(v) is Variable and v.is_number})
+        self._asks = bool(used)
+        given = [f"a{k}" for k in range(len(self._reads))] + [f"__longlong_as_double(words[{k}])" for k in used]
+        taken = [f"{v.dtype.name} a{k}" for k, v in enumerate(self._reads)] + ["raw uint64 words"] * self._asks
+        count = section_size(section) // y.size if equation.primitive.name == "mean" else 1
+        self._kernel = cupy.ReductionKernel(
+            ", ".join(taken),
+            f"{y.dtype.name} y",
+            f"lg_element({', '.join(given)})",
+            "a + b",
+            "y = a" if count == 1 else f"y = a / {CUDA.type(y.dtype)}({count})",
+            "0",
+            kernel_name(names),
+            preamble=PREAMBLE + function_of("lg_element", section, numbers),
+            options=OPTIONS,
+        )
+
+    def __call__(self, known: dict[Variable, Any], numbers: Any) -> None:
+        """Compute the result into a new array."""
+        given = [known[v] for v in self._reads] + [numbers] * self._asks
+        axis = tuple(self._axis) if isinstance(self._axis, list) else self._axis
+        known[self.stored[0]] = self._kernel(*given, axis=axis, keepdims=self._keepdims)
+
+
+def section_size(section: Section) -> int:
+    """How many elements a section computes."""
+    return int(np.prod(section.shape, dtype=np.int64))
 
 
 # -- words in memory ---------------------------------------------------------------------------------

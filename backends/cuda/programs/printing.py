@@ -5,19 +5,21 @@ sizes travel by value, in a table among the kernel's arguments; a row of the gri
 program is given are read from memory, so that a graph that was recorded once serves all their values.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from lucidgrad.backends.codegen import CUDA
+from lucidgrad.backends.codegen import CUDA, identifier
 from lucidgrad.backends.codegen.equations import collapsed
 from lucidgrad.backends.cuda.generated import PREAMBLE
 from lucidgrad.levels.program import Variable
 
 from .grouping import Entry, Section
 
-__all__ = ["ROOM", "Text", "source_of", "text_of"]
+__all__ = ["ROOM", "Text", "function_of", "kernel_name", "source_of", "text_of"]
 
 #: Bytes that a table may take: arguments have room for 4 KB.
 ROOM = 3584
+#: Letters of a kernel's name.
+LONGEST_NAME = 60
 #: Bytes of a table for each section and for each address.
 PER_SECTION, PER_ADDRESS = 16, 8
 
@@ -48,14 +50,38 @@ def text_of(section: Section, steps: Mapping[Variable, Sequence[int]], numbers: 
     for k, v in enumerate(reads):
         kept, names[v] = CUDA.stored(v.dtype), f"x{k}"
         lines.append(f"const {kept} x{k} = static_cast<const {kept} *>({place[v]})[{index[v]}];")
-    used = {v: numbers[v] for e in section.entries for v in e.sources if type(v) is Variable and v.is_number}
-    names |= {v: f"n{k}" for v, k in used.items()}
-    for k, entry in enumerate(section.entries):
-        lines += _computed(f"v{k}", entry, names)
-        names[entry.made] = f"v{k}"
+    used = _numbers(section, numbers)
+    lines += _body(section, names, used)
     for v, target in writes:
         lines.append(f"static_cast<{CUDA.stored(v.dtype)} *>({place[target]})[{index[target]}] = {names[v]};")
     return Text(section, lines, arrays, sorted(used.values()))
+
+
+def function_of(name: str, section: Section, numbers: Mapping[Variable, int]) -> str:
+    """A section that stores one variable as a function of one element: of what it reads, and of numbers."""
+    names = {v: f"x{k}" for k, v in enumerate(section.reads)}
+    used = _numbers(section, numbers)
+    given = [f"const {CUDA.stored(v.dtype)} {word}" for v, word in names.items()]
+    given += [f"const double n{k}" for k in sorted(used.values())]
+    lines = _body(section, names, used)
+    (y,) = section.stored
+    body = "\n    ".join([*lines, f"return {names[y]};"])
+    return f"__device__ inline {CUDA.stored(y.dtype)} {name}({', '.join(given)}) {{\n    {body}\n}}\n"
+
+
+def _numbers(section: Section, numbers: Mapping[Variable, int]) -> dict[Variable, int]:
+    """The numbers that a section asks for, by their places."""
+    return {v: numbers[v] for e in section.entries for v in e.sources if type(v) is Variable and v.is_number}
+
+
+def _body(section: Section, names: dict[Variable, str], used: Mapping[Variable, int]) -> list[str]:
+    """The statements of all entries; what they make is known by names then."""
+    names |= {v: f"n{k}" for v, k in used.items()}
+    lines = []
+    for k, entry in enumerate(section.entries):
+        lines += _computed(f"v{k}", entry, names)
+        names[entry.made] = f"v{k}"
+    return lines
 
 
 def _computed(name: str, entry: Entry, names: Mapping[Variable, str]) -> list[str]:
@@ -100,6 +126,11 @@ def _index(shape: Sequence[int], steps: Sequence[int]) -> str:
     if shape and list(steps) == own[::-1]:
         return "i"
     return " + ".join(f"i{a}" if s == 1 else f"i{a} * {s}" for a, s in enumerate(steps) if s) or "0"
+
+
+def kernel_name(names: Iterable[str]) -> str:
+    """What a kernel that computes these primitives is called."""
+    return identifier("_".join(dict.fromkeys(names)))[:LONGEST_NAME]
 
 
 def source_of(name: str, texts: Sequence[Text], sections: int, addresses: int) -> str:

@@ -9,8 +9,8 @@ from cupy.cuda import get_device_id
 
 from lucidgrad.levels.program import Action, Equation, Program, Variable, evaluate
 
-from .grouping import Launch, grouped
-from .launching import Launcher, Words
+from .grouping import Launch, Unit, grouped
+from .launching import Launcher, Reducer, Words
 
 __all__ = ["Runner", "storage"]
 
@@ -25,14 +25,14 @@ class Runner:
         groups = grouped(program, into)
         self._arithmetic, self.numbers = groups.arithmetic, groups.numbers
         places = {v: k for k, v in enumerate(groups.numbers)}
-        self.units = [Launcher(unit, places) if isinstance(unit, Launch) else unit for unit in groups.units]
-        self.actions = [unit for unit in groups.units if type(getattr(unit, "primitive", None)) is Action]
-        self._fresh = {v for unit in self.units if isinstance(unit, Launcher) for v in unit.stored}
+        self.units = [_ready(unit, places) for unit in groups.units]
+        self.actions = [u for u in groups.units if isinstance(u, Equation) and type(u.primitive) is Action]
+        self._fresh = {v for unit in self.units if not isinstance(unit, Equation) for v in unit.stored}
         self._free = self._last_uses(groups.units)
         arrays = [*program.inputs, *program.constants, *(v for e in program.equations for v in e.results)]
         self.index = next(v.device.index for v in arrays if not v.is_number)
 
-    def _last_uses(self, units: Sequence[Launch | Equation]) -> list[list[Variable]]:
+    def _last_uses(self, units: Sequence[Unit]) -> list[list[Variable]]:
         """What nobody asks for after each unit."""
         last = {v: k for k, unit in enumerate(units) for v in unit.variables if not v.is_number}
         kept = {*self.program.outputs, *self.program.inputs, *self.program.constants}
@@ -69,7 +69,9 @@ class Runner:
             numbers = Words(len(self.numbers)).filled([known[v] for v in self.numbers])
         made: dict[int, Any] = {}
         for unit, free in zip(self.units, self._free, strict=True):
-            if isinstance(unit, Launcher):
+            if isinstance(unit, Reducer):
+                unit(known, numbers)
+            elif isinstance(unit, Launcher):
                 if unit.targets:  # the last: what is to be an output of memory that it writes is taken before
                     self._settle(made, known, values)
                 unit(known, numbers)
@@ -94,6 +96,12 @@ class Runner:
                 array = array if whole and owner not in taken else array.copy()
                 taken.add(id(storage(array)))
             made[k] = array
+
+
+def _ready(unit: Unit, numbers: Mapping[Variable, int]) -> Launcher | Reducer | Equation:
+    if isinstance(unit, Equation):
+        return unit
+    return Launcher(unit, numbers) if isinstance(unit, Launch) else Reducer(unit, numbers)
 
 
 def _evaluate(equation: Equation, known: dict[Variable, Any]) -> None:
