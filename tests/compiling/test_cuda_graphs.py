@@ -114,6 +114,20 @@ def test_random_numbers_are_new_in_every_run(recordings):
     assert len(recordings) == 1
 
 
+def test_the_first_numbers_of_a_generator(monkeypatch, recwarn):
+    """A device's own generator is made when numbers are first drawn, while tracing, too."""
+    from lucidgrad import random
+
+    monkeypatch.setattr(random, "_defaults", {})
+    run = lg.compile(lambda x: x + lg.rand(3, device="cuda"))
+    lg.manual_seed(4)
+    found = [run(numbers(3)).tolist() for _ in range(3)]
+    lg.manual_seed(4)
+    assert found == [(numbers(3) + lg.rand(3, device="cuda")).tolist() for _ in range(3)]
+    assert run.cache_info().hits == 2
+    assert not recwarn.list
+
+
 def layered(x, y):
     """Enough calls that a graph pays, with results of all kinds."""
     a = lg.cumsum(x * 2, 0)
