@@ -371,3 +371,16 @@ def test_options():
         assert counts.graph_launches == (how == "graph")
         assert (sum(counts.launches.values()) == 2) == (how == "interpret")
     lg.compile(lambda x: x * 2, options={"backend": "launches"})(lg.ones(3))  # on the CPU it is C all the same
+
+
+def test_functions_of_the_library_that_a_function_holds():
+    """What primitives know of devices, and learn while they are traced, is nothing that a program depends on."""
+    from lucidgrad.ops.pooling import max_pool
+
+    sizes = dict(window=(2, 2), stride=(2, 2), padding=(0, 0), dilation=(1, 1))
+    run = lg.compile(lambda x: max_pool(x, **sizes)[0] * 2, fullgraph=True)
+    x = numbers(1, 1, 4, 4).requires_grad_()
+    for _ in range(3):
+        (slope,) = lg.autograd.grad(run(x).sum(), x)
+    assert slope.sum().item() == 8
+    assert run.cache_info()[:3] == (2, 1, 0)
