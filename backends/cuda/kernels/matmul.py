@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 from cupy._core._routines_linalg import COMPUTE_TYPE_DEFAULT, get_compute_type
-from cupy.cuda import runtime
+from cupy.cuda import get_current_stream, runtime
 from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
@@ -186,8 +186,8 @@ def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
         x1, x2 = x1.astype(_FLOAT), x2.astype(_FLOAT)
     try:
         return cupy.matmul(x1, x2)
-    except NotImplementedError:  # a stream that is recorded: vectors are matrices then
-        if x1.ndim != 1 or x2.ndim != 1:
+    except RuntimeError:  # CuPy's on a stream that is recorded, where vectors are matrices
+        if x1.ndim != 1 or x2.ndim != 1 or not recording.is_recorded(get_current_stream()):
             raise
         return matmul(x1[None], x2[:, None]).reshape(())
 
@@ -252,7 +252,7 @@ def _table(made_of: tuple[int, ...]) -> Any:
     recorded, for a graph, has written none.
     """
     here = place_now(runtime.getDevice())
-    recorded = runtime.streamIsCapturing(here.stream.ptr)
+    recorded = recording.is_recorded(here.stream)
     key = (here, *made_of)
     found = None if recorded else _TABLES.get(key)
     if found is None:

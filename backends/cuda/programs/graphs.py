@@ -24,6 +24,7 @@ from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 
 from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
+from lucidgrad.backends.cuda.recording import is_recorded
 from lucidgrad.backends.cuda.streams import Place, keep, place_now
 from lucidgrad.levels.program import Action, Equation, Variable
 
@@ -64,7 +65,7 @@ class Graphs:
         runner = self._runner
         with runner.device():
             here = place_now(runner.index)
-            if not self._possible or runtime.streamIsCapturing(here.stream.ptr):
+            if not self._possible or is_recorded(here.stream):
                 return runner.run(runner.begun(values), values)
             with self._lock:  # the words of one run are not those of another
                 return self._call(values, here)
