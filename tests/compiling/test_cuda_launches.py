@@ -79,6 +79,19 @@ def test_what_is_broadcast_and_what_is_a_view():
     compiled_like(function, numbers(6, 8).T[::2], row, numbers(6, 2)[:, :1], numbers(seed=3), most=2)
 
 
+def test_layouts_that_keep_changing(monkeypatch):
+    """A kernel has the steps of its arrays built in; from a number of kernels on, arrays are copied."""
+    from lucidgrad.backends.cuda.programs import launching
+
+    monkeypatch.setattr(launching, "MOST_LAYOUTS", 2)
+    run = lg.compile(lambda x: lg.exp(x) * 3, options={"backend": "launches"})
+    for k in range(1, 7):
+        x = numbers(3 * k, seed=k)[::k]
+        same_bits(run(x), lg.exp(x) * 3)
+    (entry,) = next(iter(run._entries.values()))
+    assert len(entry.run.units[0]._calls) <= 3
+
+
 def test_sizes_of_all_kinds():
     def function(x):
         return lg.exp(x) * 2 + 1

@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 
 from lucidgrad.backends.codegen import CUDA
-from lucidgrad.backends.cuda.compiling import THREADS, by_value
+from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
 from lucidgrad.levels.program import Variable
 
@@ -17,6 +17,8 @@ from .printing import ROOM, Text, function_of, kernel_name, source_of, text_of
 
 __all__ = ["Launcher", "Reducer", "Words"]
 
+#: Layouts that kernels are made for; of further ones arrays are copied.
+MOST_LAYOUTS = 8
 #: Different texts of a kernel; a compiler takes ever longer for more.
 MOST_TEXTS = 16
 
@@ -51,6 +53,9 @@ class Launcher:
         if self.targets:
             self._apart(given, known)
         key = tuple([array.strides for array in given.values()])
+        if key not in self._calls and len(self._calls) >= MOST_LAYOUTS:
+            given = {(s, v): x if v in self.targets else contiguous(x)[0] for (s, v), x in given.items()}
+            key = tuple([array.strides for array in given.values()])
         calls = self._calls.get(key)
         if calls is None:
             calls = self._calls[key] = self._made(given)
