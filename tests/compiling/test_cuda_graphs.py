@@ -384,3 +384,30 @@ def test_functions_of_the_library_that_a_function_holds():
         (slope,) = lg.autograd.grad(run(x).sum(), x)
     assert slope.sum().item() == 8
     assert run.cache_info()[:3] == (2, 1, 0)
+
+
+def test_arguments_that_are_written_and_move(recordings):
+    """They are copied in, and back to where they are this time; strided ones, too."""
+
+    def function(x, y):
+        x += lg.cumsum(y, 0)
+        y.mul_(lg.cumsum(x, 0))
+        return x.sum()
+
+    run = lg.compile(function)
+    for k in range(6):
+        x, y = numbers(4, 6, seed=k), numbers(4, 6, seed=k + 9)
+        x, y = (x[:, ::2], y[:, 1::2]) if k > 2 else (x[:, :3].clone(), y[:, :3].clone())
+        a, b = x.clone(), y.clone()
+        np.testing.assert_allclose(run(x, y).item(), function(a, b).item(), rtol=1e-5)
+        np.testing.assert_allclose(x.cpu().numpy(), a.cpu().numpy(), rtol=1e-5)
+        np.testing.assert_allclose(y.cpu().numpy(), b.cpu().numpy(), rtol=1e-5)
+    assert run.cache_info().hits == 5
+    assert recordings
+    assert None not in recordings
+
+
+def test_what_is_refused_exists():
+    from lucidgrad.core.primitive import registry
+
+    assert set(registry) >= graphs.REFUSED
