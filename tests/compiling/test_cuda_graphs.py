@@ -408,6 +408,8 @@ def test_arguments_that_are_written_and_move(recordings):
 
 
 def test_what_is_refused_exists():
+    import lucidgrad.fft
+    import lucidgrad.linalg  # noqa: F401  # which declare primitives
     from lucidgrad.core.primitive import registry
 
     assert set(registry) >= graphs.REFUSED
