@@ -2,7 +2,8 @@
 
 The minimum is one launch per operation that computes something (views compute nothing) and one per vector-Jacobian
 product: one for all cotangents of an elementwise operation or of a joint rule, one per input otherwise, none where the
-cotangent is passed on as it is; and one for the optimiser's step. It runs on the emulated device, which counts.
+cotangent is passed on as it is; and one for the optimiser's step. A compiled step is a graph: what counts is how often
+something is given to a stream, and how many kernels that is. It runs on the emulated device, which counts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 GOALS = {"MLP 784-512-512-10, SGD": 1.3}
+#: Of a compiled step: the words of a run, and the graph.
+MOST_CALLS = 2
 
 
 def main() -> int:
@@ -38,6 +41,19 @@ def main() -> int:
         )
         if (goal is not None and total > goal * least) or counts.synchronisations or counts.copies_to_host:
             missed.append(name)
+        if options.kernels:
+            for kernel, times in sorted(counts.launches.items(), key=lambda item: -item[1]):
+                print(f"    {times:4} {kernel}")
+    print(f"\n{'compiled step':32} {'calls':>8} {'graphs':>8} {'kernels':>8} {'eager':>6}  syncs  copies to host")
+    for name, (make, batch) in models().items():
+        counts, eager = count_compiled(make, batch), sum(count_step(make, batch)[0].launches.values())
+        kernels, calls = sum(counts.launches.values()), calls_of(counts)
+        print(
+            f"{name:32} {calls:8} {counts.graph_launches:8} {kernels:8} {eager:6}  {counts.synchronisations:5}  "
+            f"{counts.copies_to_host}"
+        )
+        if calls > MOST_CALLS or counts.synchronisations or counts.copies_to_host:
+            missed.append(f"{name}, compiled")
         if options.kernels:
             for kernel, times in sorted(counts.launches.items(), key=lambda item: -item[1]):
                 print(f"    {times:4} {kernel}")
@@ -113,6 +129,37 @@ def count_step(make: Callable[[], Any], batch: Callable[[], Any]) -> tuple[Any, 
             loss.backward()
             sgd_step(parameters, [p.grad for p in parameters], lr=0.01)
     return counts, least
+
+
+def count_compiled(make: Callable[[], Any], batch: Callable[[], Any]) -> Any:
+    """What one step does as a program, after others: traced, run, recorded, and launched with batches elsewhere."""
+    import lucidgrad as lg
+    from lucidgrad import cudasim
+
+    parameters, loss_of = make()
+    optimizer = lg.optim.SGD(parameters, lr=0.01)
+
+    @lg.compile
+    def step(*data: Any) -> Any:
+        optimizer.zero_grad()
+        loss = loss_of(*data)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    batches = [batch() for _ in range(6)]  # all of them at addresses of their own
+    loss_of(*batches[0]).backward()
+    for data in batches[:-1]:
+        step(*data)
+    with cudasim.counting() as counts:
+        step(*batches[-1])
+    return counts
+
+
+def calls_of(counts: Any) -> int:
+    """How often something was given to a stream: kernels, copies and fills outside of graphs, and graphs."""
+    work = sum(counts.launches.values()) + counts.copies_on_device + counts.memsets
+    return work - counts.graph_nodes + counts.graph_launches
 
 
 # -- what is counted -------------------------------------------------------------------------------

@@ -49,9 +49,12 @@ class Generator:
     def manual_seed(self, seed: int) -> "Generator":
         """Start anew from a seed."""
         fail("a generator was started anew")
+        self._start(seed)
+        return self
+
+    def _start(self, seed: int) -> None:
         self.source = devices.backend_named(self.device).generator(self.device, seed)
         self._began = seed
-        return self
 
     def seed(self) -> int:
         """Start anew from a seed that the system gives; returns it."""
@@ -127,9 +130,9 @@ def default_generator(device: Device) -> Generator:
     """The generator that is used on a device where none is given."""
     found = _defaults.get(device)
     if found is None:
-        found = Generator(device)
-        if _seed:
-            found.manual_seed(_seed["value"])
+        found = Generator.__new__(Generator)
+        found.device = devices.located(device)
+        found._start(_seed["value"] if _seed else _drawn_seed())  # once, for all runs of what may be traced now
         found = _defaults.setdefault(device, found)  # another thread may have made one meanwhile
     return found
 

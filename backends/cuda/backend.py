@@ -1,8 +1,8 @@
 """CuPy as a back end: every operation runs on the device of its arrays, whatever the current one is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -20,6 +20,9 @@ from . import faults, generated, kernels, memory, sampling, streams
 from .driver import index_of, too_old
 from .kernels.indexing import has_positions, put
 from .library import COMPLEX, LIBRARY, computed_with, signed
+
+if TYPE_CHECKING:
+    from lucidgrad.levels.program import Program
 
 _HERE = nullcontext()
 _NUMBERS = (bool, int, float, complex, np.generic)
@@ -110,6 +113,13 @@ class CUDA(Backend):
                 self.kernels[name] = made
 
     pull = staticmethod(generated.pull)
+
+    def program(
+        self, program: "Program", into: Mapping[int, int] | None = None, how: str | None = None
+    ) -> Callable[..., list[Any]] | None:
+        from . import programs  # with all that groups and prints
+
+        return programs.compiled(program, into or {}, how)
 
     def settle(self, y: Any) -> Any:
         return cupy.asarray(y) if isinstance(y, _NUMBERS) else y

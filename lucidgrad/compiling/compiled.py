@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: So many programs of one function are made before somebody is told.
 _MANY = 8
-_BACKENDS = ("c", "flat", "interpret")
+_BACKENDS = ("c", "flat", "graph", "launches", "interpret")
 _USUAL = (True, None, None)
 _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 
@@ -352,7 +352,8 @@ def compile(
         Raise where a function would run as it is.
     options
         ``{"backend": ...}``: ``"c"`` for one C function (on the CPU, where there is a compiler: the default),
-        ``"flat"`` for a list of NumPy calls, ``"interpret"`` for the equations one by one, on any device.
+        ``"flat"`` for a list of NumPy calls, ``"graph"`` for a CUDA graph (on CUDA: the default), ``"launches"`` for
+        its kernels without a graph, ``"interpret"`` for the equations one by one, on any device.
         ``{"warn": False}``: nobody is told where it runs as it is.
 
     Returns

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.core.primitive import Primitive
 from lucidgrad.core.source import HOME
 from lucidgrad.nn.module import KINDS
 
@@ -74,7 +75,7 @@ class Reach:
         if isinstance(thing, types.BuiltinFunctionType):  # a method, maybe, of an object
             owner = thing.__self__
             return [] if owner is None or isinstance(owner, (types.ModuleType, type)) else [(owner, path)]
-        if isinstance(thing, (types.ModuleType, lg.Generator)):
+        if isinstance(thing, (types.ModuleType, lg.Generator, Primitive)):
             return []
         if isinstance(thing, Iterator):
             self.moving = f"{path} reaches an iterator, which a program would not move on"

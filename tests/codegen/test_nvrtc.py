@@ -17,7 +17,9 @@ import pytest
 from kernels import single, test_steps
 from optim.test_formulas import FAMILIES, stepped
 
+import lucidgrad as lg
 from lucidgrad.backends.cuda import generated, kernels
+from lucidgrad.backends.cuda.programs import graphs, launching
 
 if nvrtc.library() is None or not nvrtc.headers():
     pytest.skip("needs the wheels nvidia-cuda-nvrtc-cu12 and nvidia-cuda-runtime-cu12", allow_module_level=True)
@@ -118,6 +120,52 @@ def _alone():
 @pytest.mark.parametrize("architecture", _architectures())
 def test_kernels_that_stand_alone(architecture):
     assert not nvrtc.compile_all(_alone(), architecture, nvrtc.cupy_options())
+
+
+def _program(x, row, z, i, h):
+    """What shares launches, of all kinds of dtypes and layouts, and reductions; no other test has these numbers."""
+    y = lg.gelu(x * 1.0009765625) + row[:, None] / 3.0078125
+    w = lg.where(i % 7 > 2, lg.pow(lg.abs(y), 1.7001953125), lg.erf(y))
+    return y, w, (z * z.conj() / (z + 1.0043945312)), h * 1.0048828125 + lg.tanh(h), lg.exp(x * 1.0053710938).sum(-1)
+
+
+@functools.cache
+def _programs():
+    """The kernels of whole programs, as CuPy hands them to the compiler."""
+    seen, watched = {}, cupy.cuda.compiler._compile_with_cache_cuda
+
+    def watch(source, *args, **keywords):
+        if any(mark in source for mark in ("struct Table", "struct Words", "lg_element")):
+            seen[f"program {len(seen)}"] = source
+        return watched(source, *args, **keywords)
+
+    lg.manual_seed(0)
+    layer = lg.nn.Linear(3, 2).to("cuda")
+    optimizer = lg.optim.Adam(layer.parameters(), weight_decay=1.0058593750e-3)
+
+    def step(x):
+        optimizer.zero_grad()
+        (lg.nn.functional.dropout(layer(x), 0.3) ** 2 * 1.0063476562).mean().backward()
+        optimizer.step()
+
+    real = lg.arange(12, dtype="float32", device="cuda").reshape(4, 3)
+    given = (real, real[:, 0], real * 1j, real.astype("int32"), real.astype("float16"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cupy.cuda.compiler, "_compile_with_cache_cuda", watch)
+        for run, args in ((lg.compile(_program), given), (lg.compile(step), (real,))):
+            for _ in range(4):
+                run(*args)
+        for kernel in (graphs._MOVES, launching._filling()):
+            cupy.RawKernel(f"{kernel.code}// again", kernel.name).compile()  # others may have compiled them before
+    return seen
+
+
+@pytest.mark.parametrize("architecture", _ends())
+def test_whole_programs(architecture):
+    sources = _programs()
+    for part in ("Table t, const double *numbers", "complex<float>", "__half", "REDUCE", "lg_moves"):
+        assert any(part in source for source in sources.values()), part
+    assert not nvrtc.compile_all(sources, architecture, nvrtc.cupy_options())
 
 
 def test_a_fault_is_found():

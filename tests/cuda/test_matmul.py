@@ -198,20 +198,34 @@ def test_tables_are_given_up(monkeypatch):
 
 def test_what_is_recorded_leaves_no_table():
     a = cupy.asarray(values((3, 7, 4, 5), "float32")).transpose(0, 2, 1, 3)
+    matmul(a, a.swapaxes(-1, -2))  # all is compiled, and the thread has a handle
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        y = cupy.ndarray((3, 4, 7, 7), "float32")  # memory to come back to
-        del y
         before = len(kernels_matmul._TABLES)
         stream.begin_capture()
-        try:
-            with pytest.raises(NotImplementedError, match="capture"):
-                matmul(a, a.swapaxes(-1, -2))
-        finally:
-            stream.end_capture()
+        recorded = matmul(a, a.swapaxes(-1, -2))
+        graph = stream.end_capture()
         assert len(kernels_matmul._TABLES) == before  # nothing has written it
-        y = cupy.asnumpy(matmul(a, a.swapaxes(-1, -2)))
-    np.testing.assert_allclose(y, cupy.asnumpy(a) @ cupy.asnumpy(a).swapaxes(-1, -2), rtol=1e-5, atol=1e-5)
+        recorded.fill(0)
+        usual = cupy.asnumpy(matmul(a, a.swapaxes(-1, -2)))
+        for _ in range(2):
+            graph.launch(stream)
+    stream.synchronize()
+    np.testing.assert_allclose(usual, cupy.asnumpy(a) @ cupy.asnumpy(a).swapaxes(-1, -2), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(cupy.asnumpy(recorded), usual)
+
+
+def test_what_else_cublas_refuses_is_said():
+    """Outside of a recording, an error is an error."""
+    from lucidgrad.backends.cuda import recording
+
+    def failing(*args):
+        raise RuntimeError("CUBLAS_STATUS_EXECUTION_FAILED")
+
+    with pytest.raises(RuntimeError, match="EXECUTION_FAILED"):
+        recording.call(failing, 0)
+    with pytest.raises(RuntimeError, match="cublasSetStream_v2 failed with status"):
+        recording._function("cublasSetStream_v2", (recording._POINTER, recording._POINTER))(None, None)
 
 
 def test_on_a_stream(lazy):

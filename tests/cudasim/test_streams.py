@@ -5,6 +5,8 @@ import threading
 import numpy as np
 import pytest
 
+from lucidgrad import cudasim
+
 
 def test_work_in_streams(xp):
     streams = [xp.cuda.Stream(non_blocking=i % 2 == 0) for i in range(4)]
@@ -114,7 +116,9 @@ def test_graphs_repeat_what_was_captured(xp):
         graph = stream.end_capture()
     assert (y.get() == 0).all()  # nothing ran
     for i in range(1, 4):
-        graph.launch(stream)
+        with cudasim.counting() as counts:
+            graph.launch(stream)
+        assert (counts.graph_launches, counts.graph_nodes, sum(counts.launches.values())) == (1, 2, 2)
         stream.synchronize()
         assert (y.get() == np.arange(100) * 2 * i).all()
 

@@ -65,7 +65,7 @@ def cells():
 def ways_of_programs(primitive):
     """On which devices programs are tried, and as what they run; C has tests of its own, and CUDA takes its time."""
     everywhere = NIGHTLY or zlib.crc32(primitive.name.encode()) % 12 == 0
-    return [("cpu", "flat"), *([("cuda", None), ("cpu", "c")] if everywhere else [])]
+    return [("cpu", "flat"), *([("cuda", "graph"), ("cpu", "c")] if everywhere else [])]
 
 
 # -- samples as tensors ------------------------------------------------------------------------------

@@ -4,12 +4,8 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lucidgrad.backends.codegen.expression import NeedsValue, Untraceable
-from lucidgrad.backends.codegen.keys import Value, identity
-from lucidgrad.backends.codegen.printing import arguments_of, statements
-from lucidgrad.backends.codegen.tracing import is_elementwise, trace_forward
-from lucidgrad.core.dtype import get_default_dtype
-from lucidgrad.levels.program import Equation, Variable
+from lucidgrad.backends.codegen.equations import Expression, collapsed, expression_of
+from lucidgrad.levels.program import Equation
 
 from .places import Buffer, Immediate, Place
 from .steps import LANGUAGE, PART, Step, is_part, pointer, real, stored
@@ -18,8 +14,6 @@ __all__ = ["Entry", "Expression", "Loop", "Number", "Source", "collapsed", "nest
 
 #: Elements that are computed together where a loop has no outer axis, and how many a thread takes at a time.
 BLOCK, PORTION = 4096, 32768
-#: Lines of the longest expression; longer ones, series of special functions, have loops of their own.
-LONGEST = 250
 
 
 class Number:
@@ -31,18 +25,6 @@ class Number:
 
 
 Source = Any  # Place, Immediate, Number, or None where an expression does not ask
-
-
-class Expression:
-    """What one element of a result is: lines of C and a last word, in which ``{0}`` stands for the first source.
-
-    ``asked`` says which sources it depends on.
-    """
-
-    __slots__ = ("asked", "lines", "result")
-
-    def __init__(self, lines: list[str], result: str, asked: tuple[bool, ...]) -> None:
-        self.lines, self.result, self.asked = lines, result, asked
 
 
 class Entry:
@@ -59,45 +41,9 @@ class Entry:
         return 1 if self.expression is None else 1 + len(self.expression.lines)
 
 
-_known: dict[Any, Expression | None] = {}
-
-
 def traced(equation: Equation) -> Expression | None:
     """The expression of an elementwise equation; None if C can't compute it."""
-    primitive: Any = equation.primitive
-    if not is_elementwise(primitive):
-        return None
-    kinds = [x.dtype if type(x) is Variable else Value(x) for x in equation.inputs]
-    words = [identity(kind.value) if isinstance(kind, Value) else (kind, type(kind)) for kind in kinds]
-    settings = [(name, identity(value)) for name, value in equation.keywords.items()]
-    key = (primitive, *words, *settings, get_default_dtype(), equation.results[0].dtype)
-    try:
-        return _known[key]
-    except KeyError:
-        made = _known[key] = _traced(equation, kinds)
-        return made
-    except TypeError:  # a keyword that can't be told from others
-        return _traced(equation, kinds)
-
-
-def _traced(equation: Equation, kinds: list[Any]) -> Expression | None:
-    try:
-        trace = trace_forward(equation.primitive, kinds, equation.keywords)  # type: ignore[arg-type]
-        node = trace.results[0]
-        assert node is not None
-        if node.dtype != equation.results[0].dtype or node.weak:
-            return None
-        needed = arguments_of([node])
-        for a in needed:
-            LANGUAGE.type(a.dtype)
-        names = {a: f"{{{k}}}" for k, a in enumerate(trace.arguments) if a is not None}
-        lines, (result,) = statements([node], names, LANGUAGE)
-        LANGUAGE.type(node.dtype)
-    except (Untraceable, NeedsValue, KeyError, TypeError):
-        return None
-    if len(lines) > LONGEST:
-        return None
-    return Expression(lines, result, tuple(a in needed for a in trace.arguments))
+    return expression_of(equation, LANGUAGE)
 
 
 class Loop(Step):
@@ -251,24 +197,6 @@ def _key(place: Place) -> Any:
 
 def _index(steps: Sequence[int]) -> str:
     return " + ".join(f"i{a}" if s == 1 else f"i{a} * {s}" for a, s in enumerate(steps) if s) or "0"
-
-
-def collapsed(shape: Sequence[int], steps: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """The same loop with as few axes as can be: those of one element go, and such that follow one another are one."""
-    axes = [a for a, n in enumerate(shape) if n != 1]
-    made: list[int] = []
-    moved: list[list[int]] = [[] for _ in steps]
-    for a in axes:
-        n = shape[a]
-        if made and all(new[-1] == old[a] * n for new, old in zip(moved, steps, strict=True)):
-            made[-1] *= n
-            for new, old in zip(moved, steps, strict=True):
-                new[-1] = old[a]
-        else:
-            made.append(n)
-            for new, old in zip(moved, steps, strict=True):
-                new.append(old[a])
-    return made, moved
 
 
 def nested(shape: Sequence[int], loads: Sequence[tuple[int, str]], inner: Sequence[str], block: int) -> list[str]:

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 from cupy._core._routines_linalg import COMPUTE_TYPE_DEFAULT, get_compute_type
-from cupy.cuda import runtime
+from cupy.cuda import get_current_stream, runtime
 from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
+from lucidgrad.backends.cuda import recording
 from lucidgrad.backends.cuda.compiling import contiguous, launch
 from lucidgrad.backends.cuda.streams import place_now
 
@@ -181,7 +182,14 @@ def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
     """CuPy's product, which multiplies vectors of float16 in 16 bits."""
     if not single and x1.dtype.char == x2.dtype.char == "e":
         return _by_cupy(x1, x2, single=True).astype(x1.dtype)
-    return cupy.matmul(*(x.astype(_FLOAT) for x in (x1, x2))) if single else cupy.matmul(x1, x2)
+    if single:
+        x1, x2 = x1.astype(_FLOAT), x2.astype(_FLOAT)
+    try:
+        return cupy.matmul(x1, x2)
+    except RuntimeError:  # CuPy's on a stream that is recorded, where vectors are matrices
+        if x1.ndim != 1 or x2.ndim != 1 or not recording.is_recorded(get_current_stream()):
+            raise
+        return matmul(x1[None], x2[:, None]).reshape(())
 
 
 def _multiply(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], single: bool) -> None:
@@ -191,12 +199,14 @@ def _multiply(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], sing
     made_of = runtime.CUDA_R_32F if single else number
     many, step2, step1, step = made.batch
     if many == 1:
-        cublas.gemmEx(
+        recording.call(
+            cublas.gemmEx,
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, at1, number, leading1),
             *(how.zero, at, made_of, leading, compute, algorithm),
         )
     else:
-        cublas.gemmStridedBatchedEx(
+        recording.call(
+            cublas.gemmStridedBatchedEx,
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, step2, at1, number, leading1, step1),
             *(how.zero, at, made_of, leading, step, many, compute, algorithm),
         )
@@ -210,8 +220,9 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
     where = _table(made_of)
     at2 = where.data.ptr
     at1, at = at2 + 8 * many, at2 + 16 * many
-    how.batched(  # type: ignore[misc]
-        handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, how.zero, at, leading, many
+    recording.call(
+        how.batched,  # type: ignore[arg-type]
+        *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, how.zero, at, leading, many),
     )
 
 
@@ -241,7 +252,7 @@ def _table(made_of: tuple[int, ...]) -> Any:
     recorded, for a graph, has written none.
     """
     here = place_now(runtime.getDevice())
-    recorded = runtime.streamIsCapturing(here.stream.ptr)
+    recorded = recording.is_recorded(here.stream)
     key = (here, *made_of)
     found = None if recorded else _TABLES.get(key)
     if found is None:

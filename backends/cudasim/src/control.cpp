@@ -205,7 +205,8 @@ SIM_API int cudasim_counters(uint64_t *out, int n) {
 
 SIM_API const char *cudasim_counter_names() {
     return "bytes_to_device,bytes_to_host,bytes_on_device,copies_to_device,copies_to_host,copies_on_device,"
-           "allocations,frees,synchronisations,launches,library_calls,compilations,memsets,callbacks,waits";
+           "allocations,frees,synchronisations,launches,library_calls,compilations,memsets,callbacks,waits,"
+           "graph_launches,graph_nodes";
 }
 
 SIM_API size_t cudasim_launches(char *buffer, size_t size) {

@@ -290,6 +290,8 @@ SIM_API int cudaGraphLaunch(void *executable, void *handle) {
     if (!stream) return bad_stream("cudaGraphLaunch", handle);
     auto graph = found->second->graph;  // queued work keeps the memory of the graph
     int result = OK;
+    counters().graph_launches++;
+    counters().graph_nodes += graph->nodes.size();
     for (Node node : graph->nodes) {
         if (node.work)
             node.work = [graph, work = std::move(node.work)] { return work(); };

@@ -87,7 +87,8 @@ bool capturing(void *stream);
 // -- what happened -----------------------------------------------------------------------------------------------
 struct Counters {
     uint64_t bytes_to_device, bytes_to_host, bytes_on_device, copies_to_device, copies_to_host, copies_on_device,
-        allocations, frees, synchronisations, launches, library_calls, compilations, memsets, callbacks, waits;
+        allocations, frees, synchronisations, launches, library_calls, compilations, memsets, callbacks, waits,
+        graph_launches, graph_nodes;  // what graphs give to streams is counted as what it is, too
 };
 Counters &counters();
 void count_launch(const std::string &kernel);          // a kernel of a module, under its name

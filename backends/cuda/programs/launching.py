@@ -1,0 +1,210 @@
+"""Launches of sections: kernels for the layout of the arrays at hand, tables of addresses, and numbers in memory."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from lucidgrad.backends.codegen import CUDA
+from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
+from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
+from lucidgrad.levels.program import Variable
+
+from .grouping import Launch, Reduction, Section
+from .printing import ROOM, Text, function_of, kernel_name, source_of, text_of
+
+__all__ = ["Launcher", "Reducer", "Words"]
+
+#: Layouts that kernels are made for; of further ones arrays are copied.
+MOST_LAYOUTS = 8
+#: Different texts of a kernel; a compiler takes ever longer for more.
+MOST_TEXTS = 16
+
+
+class _Call(NamedTuple):
+    """A kernel, the grid of its launch, and what its table holds besides addresses."""
+
+    kernel: Any
+    grid: tuple[int, int]
+    arrays: list[tuple[Section, Variable]]
+    rest: Any
+
+
+@functools.lru_cache(maxsize=1024)
+def _kernel(name: str, source: str) -> Any:
+    return cupy.RawKernel(source, name, options=OPTIONS)
+
+
+class Launcher:
+    """A launch of a program; kernels are made for each layout of the arrays that it meets."""
+
+    def __init__(self, launch: Launch, numbers: Mapping[Variable, int]) -> None:
+        self._sections, self._numbers = launch.sections, numbers
+        self.stored = [v for section in self._sections for v in section.stored]
+        self.targets = {target for section in self._sections for target in section.into.values()}
+        self.asked = [(s, v) for s in self._sections for v in dict.fromkeys((*s.reads, *s.into.values()))]
+        self._calls: dict[Any, list[_Call]] = {}
+
+    def __call__(self, known: dict[Variable, Any], numbers: Any) -> None:
+        """Compute what is stored into new arrays, and write into inputs; ``numbers`` are in memory of the device."""
+        given = {pair: known[pair[1]] for pair in self.asked}
+        if self.targets:
+            self._apart(given, known)
+        key = tuple([array.strides for array in given.values()])
+        if key not in self._calls and len(self._calls) >= MOST_LAYOUTS:
+            given = {(s, v): x if v in self.targets else contiguous(x)[0] for (s, v), x in given.items()}
+            key = tuple([array.strides for array in given.values()])
+        calls = self._calls.get(key)
+        if calls is None:
+            calls = self._calls[key] = self._made(given)
+        for v in self.stored:
+            known[v] = cupy.ndarray(v.shape, v.dtype)
+        for kernel, grid, arrays, rest in calls:
+            addresses = [(given[pair] if pair in given else known[pair[1]]).data.ptr for pair in arrays]
+            table = np.concatenate([np.asarray(addresses, np.uint64), rest])
+            kernel(grid, (THREADS,), (by_value(table), numbers))
+
+    def _apart(self, given: dict[tuple[Section, Variable], Any], known: Mapping[Variable, Any]) -> None:
+        """Copy what is read of memory that is written, but by the thread that writes it."""
+        written = {id(_storage(known[v])) for v in self.targets}
+        for (section, v), array in given.items():
+            own = v in section.into.values() and v.shape == section.shape
+            if not own and id(_storage(array)) in written:
+                given[section, v] = array.copy()
+
+    def _made(self, given: Mapping[tuple[Section, Variable], Any]) -> list[_Call]:
+        """The kernels for a layout: few texts each, and tables that fit."""
+        calls: list[_Call] = []
+        texts: dict[tuple[str, ...], Text] = {}
+        rows: list[tuple[Section, Text]] = []
+        room = 0
+        for section in self._sections:
+            steps = {v: _steps(given.get((section, v)), v, section.shape) for v in (*section.reads, *_written(section))}
+            text = text_of(section, steps, self._numbers)
+            if rows and (room + text.room > ROOM or (text.lines not in texts and len(texts) == MOST_TEXTS)):
+                calls.append(_call(rows, texts))
+                texts, rows, room = {}, [], 0
+            texts.setdefault(text.lines, text)
+            rows.append((section, text))
+            room += text.room
+        if rows:
+            calls.append(_call(rows, texts))
+        return calls
+
+
+def _written(section: Section) -> list[Variable]:
+    return [*section.stored, *section.into.values()]
+
+
+def _storage(array: Any) -> Any:
+    return array if array.base is None else array.base
+
+
+def _steps(array: Any, v: Variable, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The steps of an array in elements, repeated to a shape; of one that is to be made, as it will be."""
+    width = v.dtype.itemsize
+    missing = (0,) * (len(shape) - len(v.shape))
+    if array is None:
+        return (*missing, *_contiguous(v.shape))
+    return (*missing, *(0 if n == 1 else step // width for n, step in zip(array.shape, array.strides, strict=True)))
+
+
+def _contiguous(shape: Sequence[int]) -> list[int]:
+    steps, step = [], 1
+    for n in reversed(shape):
+        steps.append(step)
+        step *= n
+    return steps[::-1]
+
+
+def _call(rows: Sequence[tuple[Section, Text]], texts: Mapping[tuple[str, ...], Text]) -> _Call:
+    arrays = [(section, v) for section, text in rows for v in text.arrays]
+    order = {lines: k for k, lines in enumerate(texts)}
+    sizes = [section_size(section) for section, _ in rows]
+    begins = np.cumsum([0, *(len(text.arrays) for _, text in rows)], dtype=np.int32)[:-1]
+    kinds = np.asarray([order[text.lines] for _, text in rows], np.int32)
+    small = np.concatenate([begins, kinds]).tobytes()
+    rest = np.frombuffer(np.asarray(sizes, np.int64).tobytes() + small, np.uint64)
+    name = kernel_name(name for text in texts.values() for name in text.names)
+    kernel = _kernel(name, source_of(name, list(texts.values()), len(rows), len(arrays)))
+    blocks = min((max(sizes) + 4 * THREADS - 1) // (4 * THREADS), 1024)
+    return _Call(kernel, (blocks, len(rows)), arrays, rest)
+
+
+class Reducer:
+    """A reduction of a section's values, which are computed on the way: CuPy's, whose elements are a function's.
+
+    Its results are added up in the order of CuPy's own sums; which of these it does in another way, those of large
+    contiguous arrays, are not for this.
+    """
+
+    def __init__(self, reduction: Reduction, numbers: Mapping[Variable, int]) -> None:
+        section, equation = reduction
+        self.stored, self._reads = list(equation.results), section.reads
+        self._axis, self._keepdims = equation.keywords["axis"], equation.keywords["keepdims"]
+        (y,) = self.stored
+        names = [equation.primitive.name, *(entry.name for entry in section.entries)]
+        used = sorted({numbers[v] for e in section.entries for v in e.sources if type(v) is Variable and v.is_number})
+        self._asks = bool(used)
+        given = [f"a{k}" for k in range(len(self._reads))] + [f"__longlong_as_double(words[{k}])" for k in used]
+        taken = [f"{v.dtype.name} a{k}" for k, v in enumerate(self._reads)] + ["raw uint64 words"] * self._asks
+        count = section_size(section) // y.size if equation.primitive.name == "mean" else 1
+        self._kernel = cupy.ReductionKernel(
+            ", ".join(taken),
+            f"{y.dtype.name} y",
+            f"lg_element({', '.join(given)})",
+            "a + b",
+            "y = a" if count == 1 else f"y = a / {CUDA.type(y.dtype)}({count})",
+            "0",
+            kernel_name(names),
+            preamble=PREAMBLE + function_of("lg_element", section, numbers),
+            options=OPTIONS,
+        )
+
+    def __call__(self, known: dict[Variable, Any], numbers: Any) -> None:
+        """Compute the result into a new array."""
+        given = [known[v] for v in self._reads] + [numbers] * self._asks
+        axis = tuple(self._axis) if isinstance(self._axis, list) else self._axis
+        known[self.stored[0]] = self._kernel(*given, axis=axis, keepdims=self._keepdims)
+
+
+def section_size(section: Section) -> int:
+    """How many elements a section computes."""
+    return int(np.prod(section.shape, dtype=np.int64))
+
+
+# -- words in memory ---------------------------------------------------------------------------------
+_MOST_WORDS = ROOM // 8
+
+
+@functools.cache
+def _filling() -> Any:
+    source = f"""
+struct Words {{ unsigned long long all[{_MOST_WORDS}]; }};
+extern "C" __global__ void lg_words(Words words, unsigned long long *to, int count) {{
+    if (threadIdx.x < count) to[threadIdx.x] = words.all[threadIdx.x];
+}}
+"""
+    return cupy.RawKernel(source, "lg_words")
+
+
+class Words:
+    """Numbers and addresses in memory of the device.
+
+    They travel by value with a launch, so that nothing has to outlive the call and nobody waits for a copy.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.array = cupy.ndarray((count,), np.uint64)
+
+    def filled(self, numbers: Sequence[float], addresses: Sequence[int] = ()) -> Any:
+        """Send values on the current stream; the array that gets them."""
+        words = np.concatenate([np.asarray(numbers, np.float64).view(np.uint64), np.asarray(addresses, np.uint64)])
+        for begin in range(0, len(words), _MOST_WORDS):
+            part = np.zeros(_MOST_WORDS, np.uint64)
+            some = words[begin : begin + _MOST_WORDS]
+            part[: len(some)] = some
+            _filling()((1,), (512,), (by_value(part), self.array[begin:], np.int32(len(some))))
+        return self.array
