@@ -157,6 +157,10 @@ class Compiled:
             self(*args, **kwargs)
         raise RuntimeError(f"compile: no program could be made of {self!r}; called with fullgraph=True it says why")
 
+    def export(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Write the program for arguments like these to a file; see `lucidgrad.export`."""
+        lg.export(self._function, args, path, kwargs=kwargs)
+
     # -- signatures
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[Any]) -> Any:
         parts = [_signature(x, tensors) for x in args]
@@ -279,6 +283,10 @@ class CompiledModule(Module):
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program for arguments like these; printing it shows it."""
         return self._compiled.program(*args, **kwargs)
+
+    def export(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Write the program for arguments like these to a file; see `lucidgrad.export`."""
+        lg.export(self._orig_mod, args, path, kwargs=kwargs)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__

@@ -229,7 +229,7 @@ def _primitive(name: Any) -> Primitive:
 
 def decoded_program(data: Any, where: Device, level: int = 0) -> Program:
     """The program of some data, on a device; what contradicts itself is an error."""
-    expect(type(data) is dict and _PARTS <= data.keys(), "a program has other parts than those of one")
+    expect(type(data) is dict and data.keys() >= _PARTS, "a program has other parts than those of one")
     expect(all(type(data[name]) is kind for name, kind in _KINDS.items()), "a part of a program is of another kind")
     known = [_variable(found, i, where) for i, found in enumerate(data["inputs"])]
     inputs, constants = tuple(known), {}

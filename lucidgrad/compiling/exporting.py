@@ -151,7 +151,9 @@ def _check_effects(plan: Plan, hosts: Sequence[Any], given: int) -> None:
         raise _refusal("it sets gradients of tensors", "return them instead: lg.autograd.grad and lg.func.grad do")
     if plan.writes:
         what = "an argument" if plan.writes[0] < given else "a tensor outside, such as a buffer of a module"
-        raise _refusal(f"it writes into {what}", "write into a clone of it, or call eval() on a module with batch norms")
+        raise _refusal(
+            f"it writes into {what}", "write into a clone of it, or call eval() on a module with batch norms"
+        )
 
 
 def _alone(plan: Plan, given: int, held: dict[Variable, Any]) -> Program:
@@ -195,12 +197,12 @@ def _names_of(fn: Callable[..., Any], arguments: Any) -> list[str]:
     """What the tensors among the arguments are called, in their order."""
     positional, by_name = arguments
     try:
-        bound = inspect.signature(fn.forward if isinstance(fn, Module) else fn).bind(*positional)
+        bound = inspect.signature(fn.forward if isinstance(fn, Module) else fn).bind_partial(*positional)
         own = []
         for name, value in bound.arguments.items():
             several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
             own += [(f"{name}[{i}]", part) for i, part in enumerate(value)] if several else [(name, value)]
-    except (TypeError, ValueError):  # more is to come by name, or nobody knows
+    except (TypeError, ValueError):  # nobody knows
         own = [(f"args[{i}]", value) for i, value in enumerate(positional)]
     found: dict[int, str] = {}
     for name, value in (*own, *by_name.items()):
@@ -246,7 +248,7 @@ def _differentiability(
         return told
     run = ImportedProgram({**about, "grows": [True] * len(program.outputs), "gradients": None}, program, where)
     try:
-        with lg.inference_mode(False):
+        with lg.inference_mode(False), devices.quiet():
             theirs = [x for x in trees.flatten(call(near))[0] if isinstance(x, lg.Tensor)]
             told["grows"] = [x.requires_grad for x in theirs]
             if not any(told["grows"]):
@@ -271,7 +273,11 @@ def _near(x: Any, generator: Any) -> Any:
 
 
 def _same_gradients(
-    theirs: Sequence[Any], near: Sequence[Any], ours: Sequence[Any], given: Sequence[Any], grows: Sequence[bool],
+    theirs: Sequence[Any],
+    near: Sequence[Any],
+    ours: Sequence[Any],
+    given: Sequence[Any],
+    grows: Sequence[bool],
     generator: Any,
 ) -> bool:
     chosen = [k for k, grown in enumerate(grows) if grown]

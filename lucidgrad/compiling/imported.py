@@ -25,6 +25,9 @@ __all__ = ["ImportedProgram", "import_program"]
 
 FORMAT, VERSION = "lucidgrad program", 1
 
+#: What an operation raises that was given metadata which no tracing makes: no fault of the arguments.
+_FAULTS = (AssertionError, AttributeError, KeyError, OverflowError, ZeroDivisionError)
+
 
 class ImportedProgram:
     """A program from a file, which is called like the function that it was made of; `import_program` makes it.
@@ -138,6 +141,10 @@ class ImportedProgram:
         set_casting(None)  # casts are equations
         try:
             found = self._recorded(tensors) if recording else self._computed(tensors)
+        except _FAULTS as error:
+            raise ValueError(
+                f"{self._name}: the file is damaged: an equation can't be computed ({type(error).__name__}: {error})"
+            ) from error
         finally:
             precision.set(before)
         return [self._own(y, grown) for y, grown in zip(found, self._grows, strict=True)], tensors
@@ -190,8 +197,8 @@ def _has_tangent(array: Any) -> bool:
 def _shown(shape: Any) -> str:
     """A structure in words: arguments, and keywords if there are any."""
     positional, keywords = shape.parts
-    own = ", ".join(map(repr, positional.parts))
-    return f"({own}, {', '.join(f'{k}={p!r}' for k, p in zip(keywords.rest or (), keywords.parts))})".replace(", )", ")")
+    by_name = [f"{key}={part!r}" for key, part in zip(keywords.rest or (), keywords.parts, strict=True)]
+    return f"({', '.join([*map(repr, positional.parts), *by_name])})"
 
 
 def import_program(path: "str | os.PathLike[str] | Any", device: Any = None) -> ImportedProgram:
@@ -234,8 +241,9 @@ def import_program(path: "str | os.PathLike[str] | Any", device: Any = None) -> 
     with explained(name):
         expect(type(about) is dict and about.get("format") == FORMAT, "this is no program that lucidgrad.export wrote")
         version = about.get("version")
-        expect(version == VERSION, f"the program has version {version!r:.20}, this release reads version {VERSION}")
-        expect(_PARTS <= about.keys(), f"the program lacks {', '.join(sorted(_PARTS - about.keys()))}")
+        known = type(version) is int and version == VERSION
+        expect(known, f"the program has version {version!r:.20}, this release reads version {VERSION}")
+        expect(about.keys() >= _PARTS, f"the program lacks {', '.join(sorted(_PARTS - about.keys()))}")
         expect(type(about["device"]) is str, "the device of the program is none")
         where = _located(about["device"]) if chosen is None else chosen
         return ImportedProgram(about, decoded_program(about, where), where, name)
