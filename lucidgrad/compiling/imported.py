@@ -32,10 +32,14 @@ _FAULTS = (AssertionError, AttributeError, KeyError, OverflowError, ZeroDivision
 class ImportedProgram:
     """A program from a file, which is called like the function that it was made of; `import_program` makes it.
 
+    `lucidgrad.viz.graph` draws it.
+
     Attributes
     ----------
     program
-        Its equations: printing shows them, and `lucidgrad.viz.graph` draws them.
+        Its equations: printing shows them.
+    names
+        What the tensors among its arguments are called, in the order of the program's inputs.
 
     Examples
     --------
@@ -55,7 +59,7 @@ class ImportedProgram:
         self.program, self._name = program, name
         self._leaves, self._shape = trees.flatten(decoded(about["arguments"], where))
         self._result_leaves, self._result = trees.flatten(decoded(about["result"], where))
-        self._names, self._grows, self._gradients = about["names"], about["grows"], about["gradients"]
+        self.names, self._grows, self._gradients = about["names"], about["grows"], about["gradients"]
         self._check(about)
         self._constants = {id(storage(array)) for array in program.constants.values()}
 
@@ -70,7 +74,7 @@ class ImportedProgram:
             expect(sorted(numbers) == list(range(count)), f"the tensors among the {what} are not those of the program")
         tree = self._shape
         expect(tree.kind is tuple and [part.kind for part in tree.parts] == [tuple, dict], "the arguments are none")
-        names = self._names
+        names = self.names
         expect(type(names) is list and all(type(word) is str for word in names), "the names of arguments are none")
         expect(len(names) == len(set(names)) == len(program.inputs), "the arguments have other names than one each")
         grows = self._grows
@@ -81,7 +85,7 @@ class ImportedProgram:
     def __repr__(self) -> str:
         given = ", ".join(
             f"{name}: {v.described().partition(': ')[2]}"
-            for name, v in zip(self._names, self.program.inputs, strict=True)
+            for name, v in zip(self.names, self.program.inputs, strict=True)
         )
         return f"<imported program({given}), {len(self.program)} equations>"
 
@@ -97,7 +101,7 @@ class ImportedProgram:
         if leaves is None:
             raise TypeError(
                 f"{self._name}: given arguments of the structure {_shown(trees.flatten(arguments)[1])}, expected "
-                f"{_shown(self._shape)}, with the tensors {', '.join(self._names) or 'none'}"
+                f"{_shown(self._shape)}, with the tensors {', '.join(self.names) or 'none'}"
             )
         found: list[Any] = [None] * len(self.program.inputs)
         for leaf, own in zip(leaves, self._leaves, strict=True):
@@ -112,7 +116,7 @@ class ImportedProgram:
         return found
 
     def _check_tensor(self, x: Any, k: int) -> None:
-        v, name = self.program.inputs[k], self._names[k]
+        v, name = self.program.inputs[k], self.names[k]
         if not isinstance(x, lg.Tensor):
             raise TypeError(
                 f"{self._name}: {name} is a {type(x).__name__}, expected a tensor; lg.asarray({name}) is one"

@@ -111,6 +111,11 @@ class Program:
         lines += [f"  {equation!r}" for equation in self.equations]
         return "\n".join([*lines, f"  return {', '.join(map(repr, self.outputs))}"])
 
+    def _repr_html_(self) -> str:
+        from lucidgrad.notebook import preformatted  # loads a parser of HTML, which only notebooks need
+
+        return preformatted(f"program of {len(self)} equations", repr(self))
+
     def __len__(self) -> int:
         return len(self.equations)
 
