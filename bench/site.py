@@ -13,20 +13,25 @@ import re
 import textwrap
 from pathlib import Path
 
-from lucidgrad.bench.report import HUES
+from lucidgrad.bench.report import HUES, short
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = DOCS / "benchmark.json"
 PAGE = DOCS / "benchmark.md"
 CHARTS = {"speed": DOCS / "images/speed.svg", "training": DOCS / "images/training.svg"}
 
-_ROW = re.compile(r"^(?P<case>\S.*?)\s{2,}[\d.]+\s+(?:[\d.]+|-)?\s+(?P<median>[\d.]+)\s+[\d.]+ ms", re.MULTILINE)
+_ROW = re.compile(
+    r"^(?P<case>\S.*?)\s{2,}[\d.]+\s+(?:[\d.]+|-)?\s+(?P<lucidgrad>[\d.]+)\s+[\d.]+ ms\s+[\d.]+ ms"
+    r"(?:\s+[\d.]+\s+(?P<compiled>[\d.]+))?",
+    re.MULTILINE,
+)
 
 
 _CLOCKS = {
     "cpu": "processor time was taken, which an interruption does not add to",
     "wall": "time that passed was taken, which an interruption adds to",
 }
+_COLUMNS = {"lucidgrad": "lucidgrad", "compiled": "lucidgrad compiled"}  # of training steps
 
 
 def record(run: Path, training: Path | None = None) -> None:
@@ -35,7 +40,9 @@ def record(run: Path, training: Path | None = None) -> None:
     if training is None:
         data["training"] = json.loads(DATA.read_text())["training"]
     else:
-        data["training"] = {row["case"]: float(row["median"]) for row in _ROW.finditer(training.read_text())}
+        text = training.read_text()
+        steps = {row["case"]: {name: float(row[name]) for name in _COLUMNS if row[name]} for row in _ROW.finditer(text)}
+        data["training"] = {"clock": "cpu" if text.startswith("processor time") else "wall", "steps": steps}
     DATA.write_text(json.dumps(data, indent=1) + "\n")
 
 
@@ -72,12 +79,15 @@ def page(data: dict) -> str:
         "",
         "## Training steps",
         "",
-        "One step, forward, backward and optimiser, as a ratio to PyTorch's: time that passed, the median of rounds",
-        "that were interleaved on the same machine, while other programs were running there.",
+        "One step, forward, backward and optimiser, as a ratio to PyTorch's: the median of rounds that were",
+        f"interleaved on the same machine. Other programs were running there; {_CLOCKS[data['training']['clock']]}.",
         "",
-        "| step | lucidgrad |",
-        "|---|--:|",
-        *(f"| {case} | {ratio:.2f} |" for case, ratio in data["training"].items()),
+        f"| step | {' | '.join(_COLUMNS.values())} |",
+        "|---|" + "--:|" * len(_COLUMNS),
+        *(
+            f"| {case} | " + " | ".join(_shown(ratios.get(name)) for name in _COLUMNS) + " |"
+            for case, ratios in data["training"]["steps"].items()
+        ),
         "",
         "![Training steps](images/training.svg)",
         "",
@@ -92,7 +102,11 @@ def page(data: dict) -> str:
 
 
 def _ratio(result: dict) -> str:
-    return "-" if "missing" in result else f"{result['ratio']:.2f}"
+    return _shown(result.get("ratio"))
+
+
+def _shown(ratio: float | None) -> str:
+    return "-" if ratio is None else short(ratio)
 
 
 def draw(data: dict) -> None:
@@ -118,10 +132,15 @@ def draw(data: dict) -> None:
     figure.savefig(CHARTS["speed"], facecolor="white", metadata={"Date": None})
     plt.close(figure)
 
-    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.34 * len(data["training"])), layout="constrained")
-    for i, ratio in enumerate(data["training"].values()):
-        _bar(axes, i, ratio, 0.7, HUES["lucidgrad"], None)
-    _finish(figure, axes, list(data["training"]), CHARTS["training"])
+    steps = data["training"]["steps"]
+    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.5 * len(steps)), layout="constrained")
+    for j, (name, label) in enumerate(_COLUMNS.items()):
+        for i, ratios in enumerate(steps.values()):
+            if name in ratios:
+                _bar(axes, i + (j - 0.5) * 0.4, ratios[name], 0.4, HUES[name], label)
+                label = None
+    _finish(figure, axes, list(steps), CHARTS["training"])
+    figure.legend(loc="outside upper center", ncols=len(_COLUMNS), frameon=False)
     figure.savefig(CHARTS["training"], facecolor="white", metadata={"Date": None})
     plt.close(figure)
 
@@ -129,7 +148,7 @@ def draw(data: dict) -> None:
 def _bar(axes, y: float, ratio: float, height: float, colour: str, label: str | None) -> None:
     axes.barh(y, ratio - 1, height * 0.9, left=1, color=colour, label=label)
     side = {"ha": "right", "xytext": (-3, 0)} if ratio < 1 else {"ha": "left", "xytext": (3, 0)}
-    axes.annotate(f"{ratio:.2f}", (ratio, y), textcoords="offset points", va="center", fontsize=7.5, **side)
+    axes.annotate(_shown(ratio), (ratio, y), textcoords="offset points", va="center", fontsize=7.5, **side)
 
 
 def _finish(figure, axes, names: list[str], path: Path) -> None:
@@ -138,7 +157,9 @@ def _finish(figure, axes, names: list[str], path: Path) -> None:
     axes.margins(x=0.12, y=0.01)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set_xticks([x for x in (0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]])
+    axes.set_xticks(
+        [x for x in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]]
+    )
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     axes.xaxis.set_minor_formatter(lambda x, _: "")
     axes.set_xlabel("time as a ratio to PyTorch's eager mode: to the left is faster")
