@@ -100,6 +100,11 @@ def encoded_program(program: Program, name_of: Callable[[int, Variable], str] | 
     equations = []
     for equation in program.equations:
         name = equation.primitive.name
+        if registry.get(name) is not equation.primitive or name in structural:
+            raise RuntimeError(
+                f"export: the program has {name}, which is no operation of lucidgrad's that a file could name; leave "
+                f"it out of the function"
+            )
         given = [numbers[x] if type(x) is Variable else _literal(x, name) for x in equation.inputs]
         for v in equation.results:
             numbers[v] = len(numbers)

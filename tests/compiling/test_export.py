@@ -11,6 +11,8 @@ import pytest
 
 import lucidgrad as lg
 from lucidgrad import files, func
+from lucidgrad.compiling.encoding import decoded, encoded
+from lucidgrad.levels.traced import program_of
 
 F = lg.nn.functional
 
@@ -354,3 +356,22 @@ def test_files_are_replaced_whole_or_not_at_all(tmp_path):
         lg.export(lambda x: x + lg.randn(3), (numbers(3),), path)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["program"]
     assert files.load(path)["format"] == "lucidgrad program"
+
+
+def test_programs_inside_programs():
+    """Keywords may hold programs, which have constants of their own."""
+    x, table = numbers(2, 3), numbers(3, seed=1)
+    inner = program_of(lambda x: (lg.tanh(x)[0, ::2], x.sum(axis=(0,))), x.array)
+    outer = program_of(lambda x: x * 2 + table, x.array)
+    for value in (outer, {"body": (outer, inner, None)}):
+        file = io.BytesIO()
+        files.save({"value": encoded(value, "a keyword")}, file)
+        file.seek(0)
+        found = decoded(files.load(file)["value"], lg.device("cpu"))
+        programs = [found] if value is outer else found["body"][:2]
+        for mine, expected in zip(programs, (outer, inner), strict=False):
+            assert [e.primitive for e in mine.equations] == [e.primitive for e in expected.equations]
+            for a, b in zip(mine.run([x.array]), expected.run([x.array]), strict=True):
+                assert a.tobytes() == b.tobytes() and a.dtype == b.dtype
+    with pytest.raises(RuntimeError, match="which is no operation of lucidgrad's that a file could name"):
+        encoded(program_of(lambda x: x + lg.randn(3), x.array), "a keyword")
