@@ -1,8 +1,9 @@
 """The benchmark page and its charts from recorded runs.
 
-``python -m bench.site --record latest.json training.txt`` takes what ``python -m bench --clock cpu --json latest.json``
-and ``python -m bench.training > training.txt`` gave into ``docs/benchmark.json``; without the second, training steps
-stay as they were recorded. The page and the charts are written from that file alone.
+``python -m bench.site --record latest.json training.txt derivatives.txt`` takes what ``python -m bench --clock cpu
+--json latest.json``, ``python -m bench.training --clock cpu > training.txt`` and ``python -m bench.derivatives --clock
+cpu > derivatives.txt`` gave into ``docs/benchmark.json``; what is not given stays as it was recorded. The page and the
+charts are written from that file alone.
 """
 
 from __future__ import annotations
@@ -18,31 +19,34 @@ from lucidgrad.bench.report import HUES, short
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = DOCS / "benchmark.json"
 PAGE = DOCS / "benchmark.md"
-CHARTS = {"speed": DOCS / "images/speed.svg", "training": DOCS / "images/training.svg"}
+CHARTS = {name: DOCS / f"images/{name}.svg" for name in ("speed", "training", "programs")}
 
-_ROW = re.compile(
-    r"^(?P<case>\S.*?)\s{2,}[\d.]+\s+(?:[\d.]+|-)?\s+(?P<lucidgrad>[\d.]+)\s+[\d.]+ ms\s+[\d.]+ ms"
-    r"(?:\s+[\d.]+\s+(?P<compiled>[\d.]+))?",
-    re.MULTILINE,
-)
+#: A case, its ratio and the one of what is compiled, in the tables that the other programs print.
+_ROWS = {
+    "training": r"^(?P<case>\S.*?)\s{2,}[\d.]+\s+[\d.]+\s+(?P<lucidgrad>[\d.]+)\s+[\d.]+ ms\s+[\d.]+ ms\s+[\d.]+\s+"
+    r"(?P<compiled>[\d.]+)",
+    "derivatives": r"^(?P<case>\S.*?)\s{2,}(?P<lucidgrad>[\d.]+)\s+[\d.]+\s+(?P<compiled>[\d.]+)\s+[\d.]+ ms",
+}
 
 
 _CLOCKS = {
     "cpu": "processor time was taken, which an interruption does not add to",
     "wall": "time that passed was taken, which an interruption adds to",
 }
-_COLUMNS = {"lucidgrad": "lucidgrad", "compiled": "lucidgrad compiled"}  # of training steps
+_COLUMNS = {"lucidgrad": "lucidgrad", "compiled": "lucidgrad compiled"}  # of training steps and derivatives
 
 
-def record(run: Path, training: Path | None = None) -> None:
-    """Put two runs into one file."""
-    data = json.loads(run.read_text())
-    if training is None:
-        data["training"] = json.loads(DATA.read_text())["training"]
-    else:
-        text = training.read_text()
-        steps = {row["case"]: {name: float(row[name]) for name in _COLUMNS if row[name]} for row in _ROW.finditer(text)}
-        data["training"] = {"clock": "cpu" if text.startswith("processor time") else "wall", "steps": steps}
+def record(run: Path, *tables: Path) -> None:
+    """Put the runs into one file."""
+    data = {**json.loads(DATA.read_text()), **json.loads(run.read_text())}
+    for path, (name, row) in zip(tables, _ROWS.items(), strict=False):
+        text = path.read_text()
+        cases = {
+            found["case"]: {column: float(found[column]) for column in _COLUMNS}
+            for found in re.finditer(row, text, re.MULTILINE)
+        }
+        clock = "cpu" if "processor time" in text.partition("\n")[0] else "wall"
+        data[name] = {"clock": clock, "steps": cases}
     DATA.write_text(json.dumps(data, indent=1) + "\n")
 
 
@@ -82,14 +86,16 @@ def page(data: dict) -> str:
         "One step, forward, backward and optimiser, as a ratio to PyTorch's: the median of rounds that were",
         f"interleaved on the same machine. Other programs were running there; {_CLOCKS[data['training']['clock']]}.",
         "",
-        f"| step | {' | '.join(_COLUMNS.values())} |",
-        "|---|" + "--:|" * len(_COLUMNS),
-        *(
-            f"| {case} | " + " | ".join(_shown(ratios.get(name)) for name in _COLUMNS) + " |"
-            for case, ratios in data["training"]["steps"].items()
-        ),
+        *_table("step", data["training"]["steps"]),
         "",
         "![Training steps](images/training.svg)",
+        "",
+        "## Derivatives",
+        "",
+        "Whole Jacobians, Hessians, their products, and gradients of gradients, measured in the same way; each library",
+        "in the fastest of the ways that it has.",
+        "",
+        *_table("derivative", data["derivatives"]["steps"]),
         "",
         "## How",
         "",
@@ -101,6 +107,14 @@ def page(data: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _table(what: str, rows: dict) -> list[str]:
+    return [
+        f"| {what} | {' | '.join(_COLUMNS.values())} |",
+        "|---|" + "--:|" * len(_COLUMNS),
+        *(f"| {case} | {' | '.join(_shown(ratios.get(name)) for name in _COLUMNS)} |" for case, ratios in rows.items()),
+    ]
+
+
 def _ratio(result: dict) -> str:
     return _shown(result.get("ratio"))
 
@@ -110,7 +124,7 @@ def _shown(ratio: float | None) -> str:
 
 
 def draw(data: dict) -> None:
-    """Both charts, on white, so that they can be read on dark pages, too."""
+    """The charts, on white, so that they can be read on dark pages, too."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -133,15 +147,28 @@ def draw(data: dict) -> None:
     plt.close(figure)
 
     steps = data["training"]["steps"]
-    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.5 * len(steps)), layout="constrained")
-    for j, (name, label) in enumerate(_COLUMNS.items()):
-        for i, ratios in enumerate(steps.values()):
+    _pairs(plt, steps, _COLUMNS, CHARTS["training"])
+    columns = {**_COLUMNS, "jax": "jax.jit"}
+    small = {
+        case["about"]: {name: case["results"][name]["ratio"] for name in columns if "ratio" in case["results"][name]}
+        for case in data["cases"].values()
+        if "ratio" in case["results"]["compiled"]
+    }
+    _pairs(plt, {**small, **data["derivatives"]["steps"], **steps}, columns, CHARTS["programs"])
+
+
+def _pairs(plt, rows: dict, columns: dict[str, str], path: Path) -> None:
+    """A chart with a bar for each column that a row has."""
+    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.25 * len(columns) * len(rows)), layout="constrained")
+    height = 0.8 / len(columns)
+    for j, (name, label) in enumerate(columns.items()):
+        for i, ratios in enumerate(rows.values()):
             if name in ratios:
-                _bar(axes, i + (j - 0.5) * 0.4, ratios[name], 0.4, HUES[name], label)
+                _bar(axes, i + (j - (len(columns) - 1) / 2) * height, ratios[name], height, HUES[name], label)
                 label = None
-    _finish(figure, axes, list(steps), CHARTS["training"])
-    figure.legend(loc="outside upper center", ncols=len(_COLUMNS), frameon=False)
-    figure.savefig(CHARTS["training"], facecolor="white", metadata={"Date": None})
+    _finish(figure, axes, [textwrap.fill(row, 30) for row in rows], path)
+    figure.legend(loc="outside upper center", ncols=len(columns), frameon=False)
+    figure.savefig(path, facecolor="white", metadata={"Date": None})
     plt.close(figure)
 
 
