@@ -159,7 +159,7 @@ def draw(data: dict) -> None:
 
 def _pairs(plt, rows: dict, columns: dict[str, str], path: Path) -> None:
     """A chart with a bar for each column that a row has."""
-    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.25 * len(columns) * len(rows)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.17 * len(columns) * len(rows)), layout="constrained")
     height = 0.8 / len(columns)
     for j, (name, label) in enumerate(columns.items()):
         for i, ratios in enumerate(rows.values()):
@@ -185,7 +185,7 @@ def _finish(figure, axes, names: list[str], path: Path) -> None:
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xticks(
-        [x for x in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]]
+        [x for x in (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]]
     )
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     axes.xaxis.set_minor_formatter(lambda x, _: "")

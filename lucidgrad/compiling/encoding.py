@@ -7,6 +7,7 @@ there are no other kinds than those below: reading makes data, and finds primiti
 
 import importlib
 import pkgutil
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from types import EllipsisType
@@ -274,6 +275,8 @@ def _equation(data: Any, i: int, known: Sequence[Variable], where: Device, level
     unknown = [key for key in words if key not in primitive.keywords]
     expect(not unknown, f"{at} has the keyword {unknown[:1]}, which it does not take")
     keywords = {key: decoded(value, where, level + 1) for key, value in words.items()}
+    for key, value in keywords.items():
+        _check_keyword(primitive.program.__annotations__.get(key), value, f"{at} keyword {key!r},")
     missing = [key for key, default in primitive.keywords.items() if default is REQUIRED and key not in keywords]
     expect(not missing, f"{at} lacks the keyword {missing[:1]}")
     expect(len(made) == 1 or (made and primitive.outputs), f"{at} gives {len(made)} results")
@@ -282,6 +285,34 @@ def _equation(data: Any, i: int, known: Sequence[Variable], where: Device, level
     wrong = contradiction(equation)
     expect(wrong is None, f"{at} {wrong}")
     return equation
+
+
+def _check_keyword(kind: Any, value: Any, at: str) -> None:
+    """Refuse text where none is meant: what equations say may become part of source code."""
+    if kind is str:
+        expect(type(value) is str and _WORD.fullmatch(value), f"{at} is {value!r:.40}, which is no word")
+    elif kind in _NUMERIC:
+        expect(type(value) in _NUMERIC[kind], f"{at} is a {type(value).__name__}, expected a number")
+    else:
+        expect(not _has_text(value), f"{at} has text, expected none")
+
+
+_WORD = re.compile(r"[a-zA-Z0-9_:,.> -]{0,200}")
+_NUMERIC: dict[Any, tuple[type, ...]] = {
+    int: (int, bool),
+    bool: (bool, int),
+    float: (float, int, bool),
+    int | None: (int, bool, type(None)),
+    bool | None: (bool, int, type(None)),
+    float | None: (float, int, bool, type(None)),
+}
+
+
+def _has_text(value: Any) -> bool:
+    """Whether a value has text in it; names of keywords, which an operation must have, do not count."""
+    if isinstance(value, dict):
+        return any(map(_has_text, value.values()))
+    return any(map(_has_text, value)) if isinstance(value, (list, tuple)) else isinstance(value, (str, bytes))
 
 
 def _input(x: Any, known: Sequence[Variable], at: str) -> Any:

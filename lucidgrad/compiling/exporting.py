@@ -15,7 +15,7 @@ from lucidgrad.levels.traced import current
 from lucidgrad.nn.module import Module
 
 from .compiled import Compiled, CompiledModule, obstacle
-from .encoding import Place, encoded, encoded_program
+from .encoding import Place, decoded_program, encoded, encoded_program
 from .entry import Output, Plan
 from .guards import Held
 from .imported import FORMAT, VERSION, ImportedProgram
@@ -95,6 +95,10 @@ def export(
     where = _device_of(program)
     about.update(format=FORMAT, version=VERSION, lucidgrad=lg.__version__, device=str(where), result=result)
     about |= encoded_program(program, _naming(fn, program))
+    try:
+        program = decoded_program(about, where)  # what will be read
+    except files.FileFormatError as error:
+        raise RuntimeError(f"export: the program is none that a file can hold, since {error}") from error
     about.update(_differentiability(call, about, program, where, own))
     try:
         files.save(about, path)

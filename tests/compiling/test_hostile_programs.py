@@ -115,7 +115,7 @@ def test_shapes_are_checked_before_anything_runs(tree):
         with pytest.raises(FileFormatError, match=f"{name}, gives the shape .* {what}"):
             loaded(bytes_of(changed(tree, place, ["float32", [7, 7]])))
     place = ("equations", at(tree, "sum"), 2, "axis")
-    for axis in (5, "0", (0, "1")):
+    for axis in (5, 0.0, (0, 1.5)):
         with pytest.raises(FileFormatError, match="sum, is given axis="):
             loaded(bytes_of(changed(tree, place, axis)))
 
@@ -150,6 +150,23 @@ def test_kernels_are_given_what_fits_together():
         for name, *path, value in changes:
             with pytest.raises(FileFormatError, match=f"{name}, "):
                 loaded(bytes_of(changed(found, ("equations", at(found, name), *path), value)))
+
+
+def test_text_is_where_text_is_meant():
+    """Numbers of equations become part of C when a program is compiled: nothing else may."""
+    hostile = "0); __builtin_trap(); ("
+    found = files.load(io.BytesIO(exported(lambda x, i: F.gelu(F.cross_entropy(x, i, reduction="none")), *SIMPLE)))
+    for name, key, value, what in (
+        ("cross_entropy_rows", "ignore_index", hostile, "is a str, expected a number"),
+        ("cross_entropy_rows", "ignore_index", 1.5, "is a float, expected a number"),
+        ("gelu", "approximate", hostile, "which is no word"),
+        ("gelu", "approximate", 3, "which is no word"),
+    ):
+        with pytest.raises(FileFormatError, match=f"{name}, keyword {key!r}, .*{what}"):
+            loaded(bytes_of(changed(found, ("equations", at(found, name), 2, key), value)))
+    sums = files.load(io.BytesIO(exported(_simple, *SIMPLE)))
+    with pytest.raises(FileFormatError, match="has text, expected none"):
+        loaded(bytes_of(changed(sums, ("equations", at(sums, "sum"), 2, "axis"), (hostile,))))
 
 
 def test_other_files_are_no_programs(tmp_path):
