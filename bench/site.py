@@ -184,9 +184,7 @@ def _finish(figure, axes, names: list[str], path: Path) -> None:
     axes.margins(x=0.12, y=0.01)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set_xticks(
-        [x for x in (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]]
-    )
+    axes.set_xticks([x for x in (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]])
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     axes.xaxis.set_minor_formatter(lambda x, _: "")
     axes.set_xlabel("time as a ratio to PyTorch's eager mode: to the left is faster")

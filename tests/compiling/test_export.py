@@ -103,6 +103,11 @@ def test_it_can_be_compiled():
         x = numbers(5, 3, seed=seed)
         np.testing.assert_allclose(run(x).numpy(), model(x).detach().numpy(), rtol=1e-6)
     assert run.cache_info()[:3] == (2, 1, 0)
+    for _ in range(2):
+        x = numbers(5, 3, seed=3).requires_grad_()
+        (slope,) = lg.autograd.grad((run(x) ** 2).sum(), x)
+        (expected,) = lg.autograd.grad((model(x) ** 2).sum(), x)
+        np.testing.assert_allclose(slope.numpy(), expected.numpy(), rtol=1e-5)
 
 
 def test_compiled_functions_export_themselves(tmp_path):
