@@ -1,7 +1,8 @@
 """``python -m bench.derivatives``: structured and second derivatives beside PyTorch's, interleaved in one process.
 
 Each figure is the median of the ratios of rounds in which both libraries take a slice; values are compared first.
-Each library runs the fastest of the ways that it offers.
+Each library runs the fastest of the ways that it offers. The column "compiled" is the same ratio of the fastest of
+lucidgrad's ways under ``lg.compile``, whose compilation is no part of the time.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 import lucidgrad as lg
 from lucidgrad.bench import machine
+from lucidgrad.bench.harness import CLOCKS, Clock
 
 Functions = dict[str, Callable[[], Any]]
 
@@ -121,22 +122,22 @@ def flat(value: Any) -> np.ndarray:
     return np.concatenate([np.asarray(leaf.detach()).ravel() for leaf in leaves])
 
 
-def slice_of(function: Callable[[], Any], seconds: float) -> float:
+def slice_of(function: Callable[[], Any], seconds: float, clock: Clock) -> float:
     """Seconds per call."""
-    start, calls = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
+    start, calls = clock(), 0
+    while clock() - start < seconds:
         function()
         calls += 1
-    return (time.perf_counter() - start) / calls
+    return (clock() - start) / calls
 
 
-def rounds_of(ways: Functions, others: Functions, rounds: int) -> list[dict[str, list[float]]]:
-    """Seconds per call of each way of both libraries, which take turns."""
-    times: list[dict[str, list[float]]] = [{way: [] for way in ways}, {way: [] for way in others}]
+def rounds_of(columns: Sequence[Functions], rounds: int, clock: Clock) -> list[dict[str, list[float]]]:
+    """Seconds per call of each way in each column; all take turns."""
+    times: list[dict[str, list[float]]] = [{way: [] for way in ways} for ways in columns]
     for _ in range(rounds):
-        for found, functions in zip(times, (ways, others), strict=True):
+        for found, functions in zip(times, columns, strict=True):
             for way, function in functions.items():
-                found[way].append(slice_of(function, 0.005))
+                found[way].append(slice_of(function, 0.005, clock))
     return times
 
 
@@ -147,25 +148,30 @@ def fastest(times: dict[str, list[float]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.derivatives", description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=150)
+    parser.add_argument(
+        "--clock", choices=CLOCKS, default="wall", help="time that passes, or of processors; default: wall"
+    )
     options = parser.parse_args()
     machine.pin_threads(1)
     import torch
 
     torch.set_num_threads(1)
-    print(f"{'case':30} {'ratio':>6} {'goal':>5}  {'lucidgrad':>10} {'torch':>10}  the fastest ways")
+    head = "case, processor time" if options.clock == "cpu" else "case"
+    print(f"{head:30} {'ratio':>6} {'goal':>5} {'compiled':>8}  {'lucidgrad':>10} {'torch':>10}  the fastest ways")
     missed = 0
     for name, make in CASES.items():
-        goal, *both = make(torch)
-        values = [flat(way()) for ways in both for way in ways.values()]
+        goal, *columns = make(torch)
+        columns.append({way: lg.compile(function, fullgraph=True) for way, function in columns[0].items()})
+        values = [flat(way()) for _ in range(2) for ways in columns for way in ways.values()]  # programs run next time
         for value in values[1:]:
             np.testing.assert_allclose(values[0], value, rtol=2e-3, atol=2e-4)
-        times = rounds_of(*both, options.rounds)
-        ours, theirs = map(fastest, times)
-        a, b = times[0][ours], times[1][theirs]
-        ratio = statistics.median(x / y for x, y in zip(a, b, strict=True))
+        times = rounds_of(columns, options.rounds, CLOCKS[options.clock])
+        ours, theirs, programs = map(fastest, times)
+        a, b, c = times[0][ours], times[1][theirs], times[2][programs]
+        ratio, compiled = (statistics.median(x / y for x, y in zip(column, b, strict=True)) for column in (a, c))
         missed += ratio > goal
         medians = "  ".join(f"{statistics.median(column) * 1e3:7.3f} ms" for column in (a, b))
-        print(f"{name:30} {ratio:6.2f} {goal:5.2f}  {medians}  {ours}, {theirs}")
+        print(f"{name:30} {ratio:6.2f} {goal:5.2f} {compiled:8.3f}  {medians}  {ours}, {theirs}", flush=True)
     return 1 if missed else 0
 
 

@@ -1,6 +1,7 @@
 """``python -m bench.large``: large arrays, forward and backward, beside PyTorch; what memory and threads cost.
 
-Every case is checked against PyTorch's gradients first; then both run in turns, and the ratio is formed in each round.
+Every case is checked against PyTorch's gradients first; then all run in turns, and the ratio is formed in each round.
+The column "compiled" is lucidgrad under ``lg.compile``, whose compilation is no part of the time.
 """
 
 from __future__ import annotations
@@ -62,16 +63,18 @@ def step(xp: Any, formula: Callable[..., Any], arrays: list[Any], seed: Any) -> 
     return run
 
 
-def ratios(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int) -> tuple[list[float], list[float]]:
-    """Our time as a ratio to theirs in each round, and their seconds."""
-    found, seconds = [], []
+def ratios(ours: list[Callable[[], Any]], theirs: Callable[[], Any], rounds: int) -> tuple[list[Any], list[float]]:
+    """Each of our times as a ratio to theirs, by round, and their seconds."""
+    found: list[list[float]] = [[] for _ in ours]
+    seconds = []
     for k in range(rounds):
         times = {}
-        for run in (ours, theirs) if k % 2 else (theirs, ours):
+        for run in (*ours, theirs) if k % 2 else (theirs, *reversed(ours)):
             start = time.perf_counter()
             run()
             times[run] = time.perf_counter() - start
-        found.append(times[ours] / times[theirs])
+        for column, run in zip(found, ours, strict=True):
+            column.append(times[run] / times[theirs])
         seconds.append(times[theirs])
     return found, seconds
 
@@ -90,19 +93,23 @@ def main() -> int:
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal((ROWS, COLUMNS), np.float32), *(rng.random((2, ROWS, COLUMNS), np.float32))]
     print(f"{ROWS} x {COLUMNS} float32, forward and backward, {options.threads} threads, goal {GOAL:.2f}\n")
-    print(f"{'':16}{'PyTorch':>10}{'lucidgrad':>11}   quartiles")
+    print(f"{'':16}{'PyTorch':>10}{'lucidgrad':>11}   quartiles{'compiled':>13}")
     missed = []
     for name in options.cases.split(",") if options.cases else CASES:
         formula = CASES[name]
         seed = rng.random(formula(lg, *map(lg.tensor, arrays)).shape, np.float32)
         ours, theirs = (step(xp, formula, arrays, seed) for xp in (lg, torch))
-        for own, other in zip(ours(), theirs(), strict=True):
-            if other is not None:
-                np.testing.assert_allclose(own.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
-        found, seconds = ratios(ours, theirs, options.rounds)
+        compiled = lg.compile(step(lg, formula, arrays, seed), fullgraph=True)
+        for run in (ours, compiled, compiled):  # the first call of what is compiled is the function itself
+            for own, other in zip(run(), theirs(), strict=True):
+                if other is not None:
+                    np.testing.assert_allclose(own.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
+        (found, programs), seconds = ratios([ours, compiled], theirs, options.rounds)
         low, middle, high = statistics.quantiles(found, n=4)
         print(
-            f"{name:16}{statistics.median(seconds) * 1e3:7.1f} ms{middle:11.2f}   {low:.2f} .. {high:.2f}", flush=True
+            f"{name:16}{statistics.median(seconds) * 1e3:7.1f} ms{middle:11.2f}   {low:.2f} .. {high:.2f}"
+            f"{statistics.median(programs):10.2f}",
+            flush=True,
         )
         missed += [name] if middle > GOAL else []
     print(f"\nmissed: {', '.join(missed) or 'none'}")

@@ -1,8 +1,9 @@
 """The benchmark page and its charts from recorded runs.
 
-``python -m bench.site --record latest.json training.txt`` takes what ``python -m bench --clock cpu --json latest.json``
-and ``python -m bench.training > training.txt`` gave into ``docs/benchmark.json``; without the second, training steps
-stay as they were recorded. The page and the charts are written from that file alone.
+``python -m bench.site --record latest.json training.txt derivatives.txt`` takes what ``python -m bench --clock cpu
+--json latest.json``, ``python -m bench.training --clock cpu > training.txt`` and ``python -m bench.derivatives --clock
+cpu > derivatives.txt`` gave into ``docs/benchmark.json``; what is not given stays as it was recorded. The page and the
+charts are written from that file alone.
 """
 
 from __future__ import annotations
@@ -13,29 +14,39 @@ import re
 import textwrap
 from pathlib import Path
 
-from lucidgrad.bench.report import HUES
+from lucidgrad.bench.report import HUES, short
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = DOCS / "benchmark.json"
 PAGE = DOCS / "benchmark.md"
-CHARTS = {"speed": DOCS / "images/speed.svg", "training": DOCS / "images/training.svg"}
+CHARTS = {name: DOCS / f"images/{name}.svg" for name in ("speed", "training", "programs")}
 
-_ROW = re.compile(r"^(?P<case>\S.*?)\s{2,}[\d.]+\s+(?:[\d.]+|-)?\s+(?P<median>[\d.]+)\s+[\d.]+ ms", re.MULTILINE)
+#: A case, its ratio and the one of what is compiled, in the tables that the other programs print.
+_ROWS = {
+    "training": r"^(?P<case>\S.*?)\s{2,}[\d.]+\s+[\d.]+\s+(?P<lucidgrad>[\d.]+)\s+[\d.]+ ms\s+[\d.]+ ms\s+[\d.]+\s+"
+    r"(?P<compiled>[\d.]+)",
+    "derivatives": r"^(?P<case>\S.*?)\s{2,}(?P<lucidgrad>[\d.]+)\s+[\d.]+\s+(?P<compiled>[\d.]+)\s+[\d.]+ ms",
+}
 
 
 _CLOCKS = {
     "cpu": "processor time was taken, which an interruption does not add to",
     "wall": "time that passed was taken, which an interruption adds to",
 }
+_COLUMNS = {"lucidgrad": "lucidgrad", "compiled": "lucidgrad compiled"}  # of training steps and derivatives
 
 
-def record(run: Path, training: Path | None = None) -> None:
-    """Put two runs into one file."""
-    data = json.loads(run.read_text())
-    if training is None:
-        data["training"] = json.loads(DATA.read_text())["training"]
-    else:
-        data["training"] = {row["case"]: float(row["median"]) for row in _ROW.finditer(training.read_text())}
+def record(run: Path, *tables: Path) -> None:
+    """Put the runs into one file."""
+    data = {**json.loads(DATA.read_text()), **json.loads(run.read_text())}
+    for path, (name, row) in zip(tables, _ROWS.items(), strict=False):
+        text = path.read_text()
+        cases = {
+            found["case"]: {column: float(found[column]) for column in _COLUMNS}
+            for found in re.finditer(row, text, re.MULTILINE)
+        }
+        clock = "cpu" if "processor time" in text.partition("\n")[0] else "wall"
+        data[name] = {"clock": clock, "steps": cases}
     DATA.write_text(json.dumps(data, indent=1) + "\n")
 
 
@@ -72,14 +83,19 @@ def page(data: dict) -> str:
         "",
         "## Training steps",
         "",
-        "One step, forward, backward and optimiser, as a ratio to PyTorch's: time that passed, the median of rounds",
-        "that were interleaved on the same machine, while other programs were running there.",
+        "One step, forward, backward and optimiser, as a ratio to PyTorch's: the median of rounds that were",
+        f"interleaved on the same machine. Other programs were running there; {_CLOCKS[data['training']['clock']]}.",
         "",
-        "| step | lucidgrad |",
-        "|---|--:|",
-        *(f"| {case} | {ratio:.2f} |" for case, ratio in data["training"].items()),
+        *_table("step", data["training"]["steps"]),
         "",
         "![Training steps](images/training.svg)",
+        "",
+        "## Derivatives",
+        "",
+        "Whole Jacobians, Hessians, their products, and gradients of gradients, measured in the same way; each library",
+        "in the fastest of the ways that it has.",
+        "",
+        *_table("derivative", data["derivatives"]["steps"]),
         "",
         "## How",
         "",
@@ -91,12 +107,24 @@ def page(data: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _table(what: str, rows: dict) -> list[str]:
+    return [
+        f"| {what} | {' | '.join(_COLUMNS.values())} |",
+        "|---|" + "--:|" * len(_COLUMNS),
+        *(f"| {case} | {' | '.join(_shown(ratios.get(name)) for name in _COLUMNS)} |" for case, ratios in rows.items()),
+    ]
+
+
 def _ratio(result: dict) -> str:
-    return "-" if "missing" in result else f"{result['ratio']:.2f}"
+    return _shown(result.get("ratio"))
+
+
+def _shown(ratio: float | None) -> str:
+    return "-" if ratio is None else short(ratio)
 
 
 def draw(data: dict) -> None:
-    """Both charts, on white, so that they can be read on dark pages, too."""
+    """The charts, on white, so that they can be read on dark pages, too."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -118,18 +146,36 @@ def draw(data: dict) -> None:
     figure.savefig(CHARTS["speed"], facecolor="white", metadata={"Date": None})
     plt.close(figure)
 
-    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.34 * len(data["training"])), layout="constrained")
-    for i, ratio in enumerate(data["training"].values()):
-        _bar(axes, i, ratio, 0.7, HUES["lucidgrad"], None)
-    _finish(figure, axes, list(data["training"]), CHARTS["training"])
-    figure.savefig(CHARTS["training"], facecolor="white", metadata={"Date": None})
+    steps = data["training"]["steps"]
+    _pairs(plt, steps, _COLUMNS, CHARTS["training"])
+    columns = {**_COLUMNS, "jax": "jax.jit"}
+    small = {
+        case["about"]: {name: case["results"][name]["ratio"] for name in columns if "ratio" in case["results"][name]}
+        for case in data["cases"].values()
+        if "ratio" in case["results"]["compiled"]
+    }
+    _pairs(plt, {**small, **data["derivatives"]["steps"], **steps}, columns, CHARTS["programs"])
+
+
+def _pairs(plt, rows: dict, columns: dict[str, str], path: Path) -> None:
+    """A chart with a bar for each column that a row has."""
+    figure, axes = plt.subplots(figsize=(8.5, 0.8 + 0.17 * len(columns) * len(rows)), layout="constrained")
+    height = 0.8 / len(columns)
+    for j, (name, label) in enumerate(columns.items()):
+        for i, ratios in enumerate(rows.values()):
+            if name in ratios:
+                _bar(axes, i + (j - (len(columns) - 1) / 2) * height, ratios[name], height, HUES[name], label)
+                label = None
+    _finish(figure, axes, [textwrap.fill(row, 30) for row in rows], path)
+    figure.legend(loc="outside upper center", ncols=len(columns), frameon=False)
+    figure.savefig(path, facecolor="white", metadata={"Date": None})
     plt.close(figure)
 
 
 def _bar(axes, y: float, ratio: float, height: float, colour: str, label: str | None) -> None:
     axes.barh(y, ratio - 1, height * 0.9, left=1, color=colour, label=label)
     side = {"ha": "right", "xytext": (-3, 0)} if ratio < 1 else {"ha": "left", "xytext": (3, 0)}
-    axes.annotate(f"{ratio:.2f}", (ratio, y), textcoords="offset points", va="center", fontsize=7.5, **side)
+    axes.annotate(_shown(ratio), (ratio, y), textcoords="offset points", va="center", fontsize=7.5, **side)
 
 
 def _finish(figure, axes, names: list[str], path: Path) -> None:
@@ -138,7 +184,7 @@ def _finish(figure, axes, names: list[str], path: Path) -> None:
     axes.margins(x=0.12, y=0.01)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set_xticks([x for x in (0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]])
+    axes.set_xticks([x for x in (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5) if axes.get_xlim()[0] < x < axes.get_xlim()[1]])
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     axes.xaxis.set_minor_formatter(lambda x, _: "")
     axes.set_xlabel("time as a ratio to PyTorch's eager mode: to the left is faster")

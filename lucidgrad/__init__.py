@@ -328,6 +328,8 @@ _LATER = {
     "autocast": ".amp",
     "bfloat16": ".backends.cpu.bfloat16",
     "compile": ".compiling",
+    "export": ".compiling",
+    "import_program": ".compiling",
     "linalg": ".linalg",
     "load": ".files",
     "nn": ".nn",

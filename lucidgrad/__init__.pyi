@@ -2,7 +2,7 @@
 
 import builtins
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, IO, Literal, overload
 
 import numpy as np
@@ -36,6 +36,7 @@ from lucidgrad.autograd.modes import inference_mode as inference_mode
 from lucidgrad.autograd.modes import no_grad as no_grad
 from lucidgrad.autograd.modes import set_grad_enabled as set_grad_enabled
 from lucidgrad.compiling.compiled import compile as compile
+from lucidgrad.compiling.imported import ImportedProgram
 from lucidgrad.core.device import Device
 from lucidgrad.core.device import Device as device
 from lucidgrad.core.errors import DeviceError as DeviceError
@@ -262,6 +263,7 @@ __all__ = [
     "expand_dims",
     "expit",
     "expm1",
+    "export",
     "eye",
     "feature_alpha_dropout",
     "fft",
@@ -324,6 +326,7 @@ __all__ = [
     "igammac",
     "iinfo",
     "imag",
+    "import_program",
     "index_add",
     "index_copy",
     "index_fill",
@@ -1083,6 +1086,13 @@ def expand_dims(x: ArrayLike, /, axis: Axes = 0) -> Tensor: ...
 def expand_dims(x: ArrayLike, /, dim: Axes = 0) -> Tensor: ...
 def expit(x: ArrayLike, /) -> Tensor: ...
 def expm1(x: ArrayLike, /) -> Tensor: ...
+def export(
+    fn: Callable[..., object],
+    args: Sequence[object],
+    path: str | os.PathLike[str] | IO[bytes],
+    *,
+    kwargs: Mapping[str, object] | None = None,
+) -> None: ...
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -1228,6 +1238,7 @@ def igamma(a: ArrayLike, x: ArrayLike) -> Tensor: ...
 def igammac(a: ArrayLike, x: ArrayLike) -> Tensor: ...
 def iinfo(type: Array | DTypeLike, /) -> IntegerInfo: ...
 def imag(x: ArrayLike, /) -> Tensor: ...
+def import_program(path: str | os.PathLike[str] | IO[bytes], device: DeviceLike | None = None) -> ImportedProgram: ...
 @overload
 def index_add(x: ArrayLike, dim: int, index: ArrayLike, source: ArrayLike, *, alpha: float = 1) -> Tensor: ...
 @overload

@@ -16,7 +16,13 @@ COLOURS = {
     "custom": ("#eeeeee", "#666666", "custom"),
     "group": ("#fdf6d2", "#a08a1f", "collapsed"),
     "end": ("#3d4656", "#20262f", "loss"),
+    "input": ("#d8f0d8", "#3a7d3a", "input"),
+    "constant": ("#eef7e6", "#7fa65f", "constant"),
+    "output": ("#3d4656", "#20262f", "output"),
 }
+
+#: Kinds of boxes that a graph leads to.
+ENDS = ("end", "output")
 
 #: Files that matplotlib draws, by how their names end.
 PICTURES = (".png", ".pdf", ".jpg", ".eps")
@@ -273,7 +279,7 @@ def _curve(path: list[_Place]) -> str:
 
 def _inks(kind: str) -> tuple[str, str]:
     """The colours of a title and of the lines below."""
-    return ("white", "#d5dbe6") if kind == "end" else ("#1d2430", "#4b5566")
+    return ("white", "#d5dbe6") if kind in ENDS else ("#1d2430", "#4b5566")
 
 
 def _drawn(place: _Place) -> str:

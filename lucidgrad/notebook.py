@@ -1,4 +1,4 @@
-"""What notebooks show of tensors, modules and profiles: HTML that is escaped, bounded, and has the page's own colours.
+"""What notebooks show of tensors, modules, profiles and programs: HTML, escaped, bounded, with the page's own colours.
 
 No colour is set, so that light and dark pages both can be read. It looks at what a representation as text looks at.
 """

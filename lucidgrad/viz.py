@@ -1,6 +1,6 @@
-"""Drawings of the graph that gradients go through: as text and as SVG.
+"""Drawings of the graph that gradients go through, and of programs: as text and as SVG.
 
-A drawing is made in three steps: the tape becomes boxes and arrows (`_Boxes`), boxes are put together where there
+A drawing is made in three steps: the tape, or a program, becomes boxes and arrows, boxes are put together where there
 would be too many, and the rest is laid out in layers, inputs above, the loss below.
 """
 
@@ -17,24 +17,26 @@ from .core.items import meta_of
 from .core.plan import reach
 from .core.primitive import ELEMENTWISE, registry
 from .core.tape import FREED, Leaf, Output
-from .diagram import COLOURS, PICTURES, Box, Layout, depths_of
+from .diagram import COLOURS, ENDS, PICTURES, Box, Layout, depths_of
+from .levels.program import Program, Variable
 from .tensor import Tensor
 
 __all__ = ["Graph", "graph"]
 
 
 def graph(
-    loss: Tensor | Sequence[Tensor],
+    loss: "Tensor | Sequence[Tensor] | Program | Any",
     params: Any = None,
     *,
     limit: int = 40,
 ) -> "Graph":
-    """Draw the graph that leads to a loss (or several).
+    """Draw the graph that leads to a loss (or several), or a program.
 
     Parameters
     ----------
     loss
-        The results to begin with.
+        The results to begin with; or a program, as ``compiled.program(*args)`` gives it, or one that was imported:
+        its inputs, constants, equations and outputs.
     params
         Names of tensors: a module, a dict, pairs as ``named_parameters()`` gives them, or just tensors. Dots in names
         are scopes: a large graph is collapsed into one box per scope, which is a module. By default the modules among
@@ -56,14 +58,30 @@ def graph(
     loss: sum () float32
       multiply (3,) float32
         w (3,) float32
+
+    >>> f = lg.compile(lambda x, w: lg.tanh(x @ w).sum())
+    >>> print(lg.viz.graph(f.program(lg.ones(2, 3), lg.ones(3, 4))).text())
+    output: sum () float32
+      tanh (2, 4) float32
+        matmul (2, 4) float32
+          v0 (2, 3) float32
+          v1 (3, 4) float32
     """
+    if limit < 2:
+        raise ValueError(f"viz.graph: limit is {limit}, expected at least 2 boxes")
+    program = loss if isinstance(loss, Program) else getattr(loss, "program", None)
+    if isinstance(program, Program):
+        if params is not None:
+            raise TypeError("viz.graph: given a program and params, expected a program alone: it has names of its own")
+        return Graph(_boxes_of_program(program, getattr(loss, "names", None)), limit)
     losses: list[Any] = [*loss] if hasattr(loss, "__iter__") and not isinstance(loss, Tensor) else [loss]
     for given in losses:
         if not isinstance(given, Tensor):
-            raise TypeError(f"viz.graph: loss is a {type(given).__name__}, expected a Tensor or several")
-    if limit < 2:
-        raise ValueError(f"viz.graph: limit is {limit}, expected at least 2 boxes")
-    return Graph(losses, _names(_modules_at_hand() if params is None else params), limit)
+            raise TypeError(
+                f"viz.graph: loss is a {type(given).__name__}, expected a Tensor or several, or a program; "
+                f"compiled.program(*args) gives that of a compiled function"
+            )
+    return Graph(_boxes(losses, _names(_modules_at_hand() if params is None else params)), limit)
 
 
 def _modules_at_hand() -> list[tuple[str, Tensor]]:
@@ -183,6 +201,54 @@ def _boxes(losses: Sequence[Tensor], names: dict[Any, str]) -> list[Box]:
     return found
 
 
+# -- from a program to boxes -----------------------------------------------------------------------
+def _boxes_of_program(program: Program, names: Sequence[str] | None) -> list[Box]:
+    """One box per input, constant and equation, inputs first."""
+    made: dict[Variable, Box] = {}
+    found: list[Box] = []
+    for i, v in enumerate(program.inputs):
+        made[v] = Box("input", repr(v) if names is None else names[i], [_variable_words(v)], leaves=1)
+    asked = {v for equation in program.equations for v in equation.variables} | set(program.outputs)
+    for v in program.constants:
+        if v in asked:
+            made[v] = Box("constant", "constant", [_variable_words(v)], leaves=1)
+    found += made.values()
+    for equation in program.equations:
+        name = equation.primitive.name
+        numbers = [repr(x) for x in equation.inputs if type(x) is not Variable and x is not None]
+        words = " ".join([*numbers, *_told_keywords(equation)])
+        title = f"{name} {words}" if words else name
+        lines = [_variable_words(v) for v in equation.results]
+        box = Box(_kind(equation.primitive), title, lines, [name])
+        box.inputs = [made[v] for v in equation.variables]
+        made.update(dict.fromkeys(equation.results, box))
+        found.append(box)
+    for i, v in enumerate(program.outputs):
+        box, word = made[v], "output" if len(program.outputs) == 1 else f"output {i + 1}"
+        if box.inputs or box.ops:
+            box.title = f"{word}, {box.title}" if box.kind == "output" else f"{word}: {box.title}"
+            box.kind = "output"
+        else:  # an input, or a constant
+            end = Box("output", f"{word}: {box.title}", [_variable_words(v)])
+            end.inputs = [box]
+            found.append(end)
+    return found
+
+
+def _variable_words(variable: Variable) -> str:
+    return "number" if variable.is_number else f"{variable.shape} {variable.dtype}"
+
+
+def _told_keywords(equation: Any) -> list[str]:
+    """The keywords that differ from the usual ones, where a few letters tell them."""
+    usual = getattr(equation.primitive, "keywords", {})
+    told = [f"{key}={value!r}" for key, value in equation.keywords.items() if repr(usual.get(key, ...)) != repr(value)]
+    return [word for word in told if len(word) <= _MOST_LETTERS]
+
+
+_MOST_LETTERS = 24  # of a keyword in a box
+
+
 def _kind(primitive: Any) -> str:
     own = registry.get(primitive.name) is primitive
     return primitive.kind.name if own and primitive.kind.name in COLOURS else "custom"
@@ -204,9 +270,11 @@ def _merge(boxes: list[Box], groups: list[int], name: Any) -> list[Box]:
             leaves = sum(box.leaves for box in inside)
             counts = [_count(n, word) for n, word in ((len(ops), "op"), (leaves, "tensor")) if n]
             last = inside[-1]
-            ends = [box.title.partition(":")[0] + ": " for box in inside if box.kind == "end"]
+            ends = [box.title.partition(":")[0] for box in inside if box.kind in ENDS]
             lines = [", ".join(counts), *([_short(ops)] if len(ops) > 1 else []), last.lines[-1]]
-            merged[group] = Box("end" if ends else "group", "".join(ends) + name(inside), lines, ops, leaves)
+            kind = next((box.kind for box in inside if box.kind in ENDS), "group")
+            title = f"{_cut(ends)}: {name(inside)}" if ends else name(inside)
+            merged[group] = Box(kind, title, lines, ops, leaves)
             merged[group].scope = last.scope
         made.update((id(box), merged[group]) for box in inside)
     inputs = {
@@ -366,8 +434,7 @@ class Graph:
     '<svg'
     """
 
-    def __init__(self, losses: Sequence[Tensor], names: dict[Any, str], limit: int) -> None:
-        whole = _boxes(losses, names)
+    def __init__(self, whole: list[Box], limit: int) -> None:
         self.size = len(whole)  # boxes before anything was collapsed
         self.boxes = _collapsed(whole, limit) if len(whole) > limit else _ordered(whole)
 
@@ -412,7 +479,7 @@ class Graph:
         names = {id(box): f"n{i}" for i, box in enumerate(self.boxes)}
         for box in self.boxes:
             fill, edge, _ = COLOURS[box.kind]
-            ink = " fontcolor=white" if box.kind == "end" else ""
+            ink = " fontcolor=white" if box.kind in ENDS else ""
             label = "\\n".join(_quoted(line) for line in (box.title, *box.lines))
             lines.append(f'  {names[id(box)]} [label="{label}" fillcolor="{fill}" color="{edge}"{ink}]')
             lines += [f"  {names[id(p)]} -> {names[id(box)]}" for p in dict.fromkeys(box.inputs)]

@@ -301,3 +301,11 @@ def test_nothing_of_it_is_imported_with_the_package():
     code = "import lucidgrad, sys; print([m for m in sys.modules if 'tensorboard' in m or m.endswith('.notebook')])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
     assert result.stdout == "[]\n", result.stderr
+
+
+def test_programs_are_text():
+    program = lg.compile(lambda x: (lg.tanh(x) < 2, x * 2)).program(lg.ones(2))
+    page = Page(program._repr_html_())
+    assert "program of 3 equations" in page.text and repr(program) in page.text
+    long = lg.compile(lambda x: sum(lg.sin(x * k) for k in range(1, 99))).program(lg.ones(2))
+    assert "lines ..." in long._repr_html_() and len(long._repr_html_()) < 2 * notebook.MOST_LETTERS

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from thoroughness import cases
 
 import lucidgrad as lg
-from lucidgrad.bench import harness, peers
+from lucidgrad.bench import harness, peers, report
 from lucidgrad.bench.cases import CASES
 
 ROOT = Path(lg.__file__).parents[1]
@@ -50,11 +51,37 @@ def test_the_repositorys_command_is_the_same_program():
     assert "unknown: nothing; known: " in bench("--cases", "nothing").stderr
 
 
+ONCE = harness.Effort(rounds=1, at_least=1, slice=0.0, budget=0.0)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES.values() if not case.long], ids=lambda case: case.name)
 def test_lucidgrad_computes_what_was_written_by_hand(case):
-    effort = harness.Effort(rounds=1, at_least=1, slice=0.0, budget=0.0)
-    run = harness.run(["lucidgrad", "numpy"], [case], effort, lambda line: None, ["numpy"])
+    run = harness.run(["lucidgrad", "numpy"], [case], ONCE, lambda line: None, ["numpy"])
     assert not run.wrong and run.results[case]["lucidgrad"].missing is None
+
+
+@pytest.mark.parametrize(
+    "name", ["small_nograd", "small_params", "small_scalars", *cases([], ["layers", "chain_10k", "fanout_10k"])]
+)
+def test_what_is_compiled_computes_the_same(name):
+    case, own = CASES[name], peers.load("compiled")
+    run = harness.run(["compiled", "numpy"], [case], ONCE, lambda line: None, ["numpy"])
+    assert not run.wrong and run.results[case]["compiled"].missing is None
+    assert own.LABEL == "lucidgrad compiled" and own.LABEL in report.table(run)
+
+
+def test_what_does_not_work_here_is_left_out_by_name(monkeypatch):
+    said = []
+
+    def load(name):
+        if name == "torch_compile":
+            raise ImportError("torch.compile does not work here")
+        return peers_load(name)
+
+    peers_load = peers.load
+    monkeypatch.setattr(peers, "load", load)
+    run = harness.run(["torch_compile", "numpy"], [CASES["small_nograd"]], ONCE, said.append, ["numpy"])
+    assert "torch_compile: skipped (torch.compile does not work here)" in said and list(run.peers) == ["numpy"]
 
 
 def test_a_wrong_gradient_is_refused(monkeypatch):

@@ -1,5 +1,6 @@
 """Drawings of the graph: complete, readable, and small enough for a large graph."""
 
+import io
 import re
 import xml.etree.ElementTree as ET
 
@@ -196,7 +197,73 @@ def test_files_and_notebooks(tmp_path):
     assert str(drawing) == drawing.text() and "boxes" in repr(drawing)
 
 
+def training_step():
+    """The program of a step of training, with numbers and constants among its inputs."""
+    lg.manual_seed(0)
+    model = lg.nn.Sequential(lg.nn.Linear(3, 4), lg.nn.Tanh(), lg.nn.Linear(4, 2))
+    optimizer = lg.optim.Adam(model.parameters())
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = lg.nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return lg.compile(step).program(lg.ones(5, 3), lg.zeros(5, 2))
+
+
+def test_a_program_is_drawn_in_full():
+    f = lg.compile(lambda x, w: (lg.tanh(x @ w).sum(axis=0, keepdims=True), x * 2.5))
+    drawing = graph(f.program(lg.ones(2, 3), lg.ones(3, 4)))
+    check(drawing)
+    assert drawing.text().splitlines() == [
+        "output 2: multiply 2.5 (2, 3) float32",
+        "  [1] v0 (2, 3) float32",
+        "output 1: sum axis=0 keepdims=True (1, 4) float32",
+        "  tanh (2, 4) float32",
+        "    matmul (2, 4) float32",
+        "      [1] v0, as above",
+        "      v1 (3, 4) float32",
+    ]
+    kinds = {box.kind for box in drawing.boxes}
+    assert kinds == {"input", "output", "elementwise", "matrix"}
+    assert ">input<" in drawing.svg() and ">output<" in drawing.svg() and "loss" not in drawing.svg()
+
+
+def test_programs_of_any_size():
+    program = training_step()
+    for limit in (8, 40, 1000):
+        drawing = graph(program, limit=limit)
+        assert len(drawing.boxes) <= limit and drawing.dot().startswith("digraph")
+        check(drawing)
+    constants = sum(box.kind == "constant" for box in drawing.boxes)
+    assert drawing.size == len(program) + len(program.inputs) + constants
+    text = drawing.text()
+    assert "number" in text and f"output {len(program.outputs)}: mean_squared_error () float32" in text
+    assert len([line for line in text.splitlines() if "constant () float32" in line]) == constants == 1
+
+
+def test_imported_programs_have_names():
+    file = io.BytesIO()
+    table = lg.ones(7, 2)
+    lg.export(lambda i, x: (table[i] * x, x, table), (lg.asarray([1, 2]), lg.ones(2)), file)
+    file.seek(0)
+    drawing = graph(lg.import_program(file))
+    check(drawing)
+    words = drawing.text()
+    assert "i (2,) int64" in words and "x (2,) float32" in words and "constant (7, 2) float32" in words
+    assert "output 2: clone (2,) float32" in words and "output 3: constant (7, 2) float32" in words
+
+
 def test_wrong_arguments():
+    program = lg.compile(lambda x: x + 1).program(lg.ones(2))
+    with pytest.raises(TypeError, match="given a program and params, expected a program alone"):
+        graph(program, {"x": lg.ones(2)})
+    with pytest.raises(ValueError, match="limit is 1"):
+        graph(program, limit=1)
+    with pytest.raises(TypeError, match=r"loss is a Compiled.*compiled.program\(\*args\)"):
+        graph(lg.compile(lambda x: x))
     x = lg.ones(2, requires_grad=True)
     with pytest.raises(TypeError, match="loss is a float"):
         graph([1.0])

@@ -13,7 +13,7 @@ from lucidgrad.bench.cases import CASES
 
 def main(prog: str = "python -m lucidgrad.bench", whole: bool = False) -> int:
     """Time what the command line says; ``whole``: by default everything, against PyTorch, as the goals are."""
-    known = peers.NAMES if whole else ("lucidgrad", "numpy", "torch", "jax")
+    known = peers.NAMES if whole else ("lucidgrad", "compiled", "numpy", "torch", "jax")
     parser = argparse.ArgumentParser(prog=prog, description="Time lucidgrad beside its peers.")
     parser.add_argument("--cases", metavar="A,B", help=f"these only, of {', '.join(CASES)}")
     parser.add_argument("--peers", metavar="A,B", default=",".join(known), help="default: %(default)s")

@@ -14,7 +14,9 @@ from lucidgrad.bench.harness import Result, Run
 FEW = 5  # rounds below which a ratio is marked in the table
 HUES = {
     "lucidgrad": "#d1495b",
+    "compiled": "#7b1e3a",
     "torch": "#e9a23b",
+    "torch_compile": "#c9782b",
     "numpy": "#30638e",
     "jax": "#5fa777",
     "autograd": "#8d99ae",
@@ -33,7 +35,7 @@ def table(run: Run) -> str:
     for case, results in run.results.items():
         row = [case.name, _duration(statistics.median(results[run.reference].seconds))]
         if ours:
-            low, high = ("-", "-") if results["lucidgrad"].missing else map(_short, results["lucidgrad"].quartiles)
+            low, high = ("-", "-") if results["lucidgrad"].missing else map(short, results["lucidgrad"].quartiles)
             row += [_cell(results["lucidgrad"]), f"({low} .. {high})"]
         row += [_cell(results[name]) for name in others]
         if judged:
@@ -97,7 +99,7 @@ def write_chart(run: Run, path: Path, say: Callable[[str], None]) -> None:
             ratio = results[name].ratio
             axes.barh(y, ratio - 1, height * 0.9, left=1, color=HUES.get(name), label=label)
             side: dict[str, Any] = {"ha": "right", "xytext": (-3, 0)} if ratio < 1 else {"ha": "left", "xytext": (3, 0)}
-            axes.annotate(_short(ratio), (ratio, y), textcoords="offset points", va="center", fontsize=7, **side)
+            axes.annotate(short(ratio), (ratio, y), textcoords="offset points", va="center", fontsize=7, **side)
             label = None  # one entry in the legend
             if name == "lucidgrad" and case.goal and run.reference == "torch":
                 axes.plot([case.goal] * 2, [y - height / 2, y + height / 2], color="black", lw=1.5)
@@ -129,11 +131,12 @@ def _figures(result: Result) -> dict[str, object]:
 def _cell(result: Result) -> str:
     if result.missing:
         return "wrong" if result.wrong else "-"
-    return "~" * (len(result.ratios) < FEW) + _short(result.ratio)
+    return "~" * (len(result.ratios) < FEW) + short(result.ratio)
 
 
-def _short(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}"
+def short(ratio: float) -> str:
+    """Two digits that count, where there are not more before the point."""
+    return f"{ratio:.2g}" if ratio < 0.1 else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}"
 
 
 def _duration(seconds: float) -> str:

@@ -5,5 +5,7 @@ and `entry` runs it with what must hold and what else a call does. The level tha
 """
 
 from .compiled import CacheInfo, Compiled, CompiledModule, compile
+from .exporting import export
+from .imported import ImportedProgram, import_program
 
-__all__ = ["CacheInfo", "Compiled", "CompiledModule", "compile"]
+__all__ = ["CacheInfo", "Compiled", "CompiledModule", "ImportedProgram", "compile", "export", "import_program"]

@@ -157,6 +157,10 @@ class Compiled:
             self(*args, **kwargs)
         raise RuntimeError(f"compile: no program could be made of {self!r}; called with fullgraph=True it says why")
 
+    def export(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Write the program for arguments like these to a file; see `lucidgrad.export`."""
+        lg.export(self._function, args, path, kwargs=kwargs)
+
     # -- signatures
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[Any]) -> Any:
         parts = [_signature(x, tensors) for x in args]
@@ -203,14 +207,7 @@ class Compiled:
         with session:
             result = self._function(*args, **kwargs)
         result, plan = session.finish(result)
-        failed = session.trace.failure or reach.moving
-        if failed is None and session.missed():
-            failed = MISSED
-        if failed is None and not reach.arrays_known(session.sources()):
-            failed = "an array of another library was made inside, whose values may be others in every call"
-        changed = reach.changed()
-        if failed is None and changed is not None:
-            failed = f"it changed values that {changed} holds, which a program would not change again"
+        failed = obstacle(session, reach)
         if failed is None and plan is not None:
             how = self._options.get("backend")
             self._keep(key, Entry(reach, tensors, held, plan, session.trace.hosts, how))
@@ -232,6 +229,19 @@ class Compiled:
                 f"compile: {self!r} has {count} programs by now, one for each kind of arguments; sizes that keep "
                 f"changing, or Python numbers that do and could be tensors, make a new one each time"
             )
+
+
+def obstacle(session: Session, reach: Reach) -> str | None:
+    """Why no program can be made of a call that was traced; None where one can."""
+    failed = session.trace.failure or reach.moving
+    if failed is None and session.missed():
+        failed = MISSED
+    if failed is None and not reach.arrays_known(session.sources()):
+        failed = "an array of another library was made inside, whose values may be others in every call"
+    changed = reach.changed()
+    if failed is None and changed is not None:
+        failed = f"it changed values that {changed} holds, which a program would not change again"
+    return failed
 
 
 class CompiledModule(Module):
@@ -273,6 +283,10 @@ class CompiledModule(Module):
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program for arguments like these; printing it shows it."""
         return self._compiled.program(*args, **kwargs)
+
+    def export(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Write the program for arguments like these to a file; see `lucidgrad.export`."""
+        lg.export(self._orig_mod, args, path, kwargs=kwargs)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__

@@ -15,6 +15,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.core.primitive import Primitive
 from lucidgrad.core.source import HOME
+from lucidgrad.levels.program import Program
 from lucidgrad.nn.module import KINDS
 
 __all__ = ["Reach", "is_foreign"]
@@ -75,7 +76,7 @@ class Reach:
         if isinstance(thing, types.BuiltinFunctionType):  # a method, maybe, of an object
             owner = thing.__self__
             return [] if owner is None or isinstance(owner, (types.ModuleType, type)) else [(owner, path)]
-        if isinstance(thing, (types.ModuleType, lg.Generator, Primitive)):
+        if isinstance(thing, (types.ModuleType, lg.Generator, Primitive, Program)):  # what they mean stays
             return []
         if isinstance(thing, Iterator):
             self.moving = f"{path} reaches an iterator, which a program would not move on"

@@ -137,6 +137,11 @@ class Program:
         lines += [f"  {line}" for equation in self.equations for line in repr(equation).splitlines()]
         return "\n".join([*lines, f"  return {', '.join(map(repr, self.outputs))}"])
 
+    def _repr_html_(self) -> str:
+        from lucidgrad.notebook import preformatted  # loads a parser of HTML, which only notebooks need
+
+        return preformatted(f"program of {len(self)} equations", repr(self))
+
     def __len__(self) -> int:
         return len(self.equations)
 

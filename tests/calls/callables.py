@@ -73,6 +73,14 @@ def saved() -> io.BytesIO:
     return file
 
 
+def exported() -> io.BytesIO:
+    """A file with a program."""
+    file = io.BytesIO()
+    lg.export(square, (X(2),), file)
+    file.seek(0)
+    return file
+
+
 def checkpoint() -> io.BytesIO:
     """A file with a checkpoint."""
     file = io.BytesIO()
@@ -126,7 +134,8 @@ def below(x: Any) -> Any:
 NAMES: dict[str, Any] = {
     "X": X, "I": I, "S": S, "B": B, "P": P, "R": R, "C": C, "sgd": sgd, "square": square, "lg": lg, "nn": lg.nn,
     "D": lg.distributions, "np": np, "Twice": _Twice, "W": R(3), "O": sgd(), "BytesIO": io.BytesIO,
-    "saved": saved, "checkpoint": checkpoint, "few": few, "twice": twice, "pair": pair, "below": below,
+    "saved": saved, "exported": exported, "checkpoint": checkpoint, "few": few, "twice": twice, "pair": pair,
+    "below": below,
 }  # fmt: skip
 
 #: What is tried, in this order: arrays, then arrays with numbers, then what some families want.
@@ -323,6 +332,8 @@ WRITTEN: dict[str, list[str]] = {
     "utils.checkpoint.checkpoint": ["square,R(3)"],
     "save": ["X(2),'file'", "X(2),BytesIO()"],
     "load": ["saved()"],
+    "export": ["square,(X(2),),BytesIO()"],
+    "import_program": ["exported()"],
     "files.metadata": ["saved()"],
     "utils.save_checkpoint": ["BytesIO(),step=3"],
     "utils.load_checkpoint": ["checkpoint()"],

@@ -1,4 +1,4 @@
-"""The peers: one module per library, named like its package with an underscore behind.
+"""The peers: one module per library or way to use it, named like its package with an underscore behind.
 
 A peer is a module with
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-NAMES = ("lucidgrad", "torch", "numpy", "jax", "autograd", "mygrad")
+NAMES = ("lucidgrad", "compiled", "torch", "torch_compile", "numpy", "jax", "autograd", "mygrad")
 
 
 def load(name: str) -> ModuleType:
