@@ -9,14 +9,16 @@ from lucidgrad.core import device
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.tape import storage, touch
 from lucidgrad.func import trees
+from lucidgrad.levels.numbers import Outcome
 from lucidgrad.levels.program import Action, Program, Variable, evaluate
 
-from .guards import Held
+from .guards import Guard, Held
 from .history import Backward, grown
 from .passes import improved, with_own_outputs
 from .reach import Reach
+from .watches import same
 
-__all__ = ["MISS", "Entry", "Grows", "Output", "Plan", "runner"]
+__all__ = ["MISS", "Entry", "Grows", "Output", "Plan", "Terms", "runner"]
 
 #: What a call gives that is not for this entry.
 MISS: Any = object()
@@ -47,10 +49,29 @@ class Grows(NamedTuple):
     targets: list[int]
 
 
+class Terms(NamedTuple):
+    """What must hold of the numbers that a program is given."""
+
+    numbers: list[Variable]
+    pinned: dict[Variable, float]  # those whose values were read
+    outcomes: list[Outcome]  # of comparisons
+
+    def hold(self, values: Sequence[float]) -> bool:
+        """Whether a program is for these numbers."""
+        known = dict(zip(self.numbers, values, strict=True))
+        try:
+            return all(same(known[v], value) for v, value in self.pinned.items()) and all(
+                outcome.holds(known) for outcome in self.outcomes
+            )
+        except ArithmeticError:  # which the function itself will raise, or not
+            return False
+
+
 class Plan(NamedTuple):
     """What later runs do.
 
-    The inputs of the program are the arrays of arguments that are tensors, those of other tensors, and numbers.
+    The inputs of the program are the arrays of arguments that are tensors, those of other tensors, and numbers: those
+    of places, those among the arguments, and settings of optimisers.
     """
 
     program: Program
@@ -59,6 +80,7 @@ class Plan(NamedTuple):
     outputs: list[Any]  # how the tensors of the result are made: of the program's outputs, or one that was given
     result: Callable[[Sequence[Any]], Any]  # puts the result together from its tensors
     grows: Grows | None  # of results that have a history; the program's last outputs are the gradients then
+    terms: Terms
 
 
 class Entry:
@@ -70,6 +92,8 @@ class Entry:
         What the function can reach besides its arguments.
     given
         How many arguments are tensors.
+    numbers
+        Which of the floats among the arguments the program is given.
     held
         The other tensors.
     plan
@@ -81,11 +105,22 @@ class Entry:
     """
 
     def __init__(
-        self, reach: Reach, given: int, held: Held, plan: Plan, hosts: Sequence[Any], how: str | None = None
+        self,
+        reach: Reach,
+        given: int,
+        numbers: Sequence[int],
+        held: Held,
+        plan: Plan,
+        hosts: Sequence[Any],
+        how: str | None = None,
     ) -> None:
         plan = _pruned(plan, given, held)
-        program, writes, grads, outputs, result, grows = plan
-        self.reach, self.held, self.grads = reach, held, grads
+        program, writes, grads, outputs, result, grows, terms = plan
+        self.reach, self.held = reach, held
+        self._numbers, self._terms = list(numbers), terms if terms.pinned or terms.outcomes else None
+        self._arrays = given + len(held)  # how many
+        self._given_grads = [(i, k) for i, k in grads if i < given]
+        self._held_grads = [(held.tensors[i - given], k) for i, k in grads if i >= given]
         self.writes = [i for i in writes if i < given]  # into arguments
         held.writes([i - given for i in writes if i >= given])
         self._writes = bool(writes)
@@ -106,67 +141,66 @@ class Entry:
             self.program = self.back.forward
             self.run_back = runner(self.back.backward, {}, how)
         self.run = runner(self.program, dict(enumerate(writes)), how)
+        self.look = Guard(reach, held).look
 
-    def call(self, tensors: Sequence[Any], itself: Callable[[], Any]) -> Any:
-        """The result for these arguments, or `MISS` if the program is not for them; ``itself`` calls the function."""
-        if self.reach.changed() is not None:
+    def call(self, found: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for these arguments, or `MISS` if the program is not for them.
+
+        ``found`` is what `signatures.matching` gives: the tensors among the arguments, their arrays, and floats.
+        """
+        tensors, arrays, numbers = found
+        held = self.look()
+        if held is None or (self._writes and not (self.held.apart(arrays) and self._apart(arrays))):
             return MISS
-        held = self.held.arrays()
-        if held is None:
+        values = arrays + held
+        if self._numbers:
+            values += [numbers[i] for i in self._numbers]
+        first = len(values)
+        for host in self.settings:
+            settings = host()
+            if settings is None:
+                return MISS
+            values += settings
+        if self._terms is not None and not self._terms.hold(values[self._arrays :]):
             return MISS
-        arrays = [x.array for x in tensors]
-        if self._writes and not (self.held.apart(arrays) and self._apart(arrays)):
-            return MISS
-        arrays += held
-        values: list[Any] = arrays
-        if self.settings:
-            values = [*arrays]
-            for host in self.settings:
-                numbers = host()
-                if numbers is None:
-                    return MISS
-                values += numbers
         if self.hosts:
-            values = [*arrays]
+            del values[first:]
             for host in self.hosts:
-                numbers = host()
-                values += numbers if hasattr(host, "done") else ()
+                settings = host()
+                values += settings if hasattr(host, "done") else ()
         made = self.run(values)
-        return self._finish(tensors, arrays, values, made, itself)
-
-    def _finish(
-        self,
-        tensors: Sequence[Any],
-        arrays: Sequence[Any],
-        values: Sequence[Any],
-        made: Sequence[Any],
-        itself: Callable[[], Any],
-    ) -> Any:
         if self._writes:
             for i in self.writes:
                 touch(arrays[i])
             self.held.touch()
-        for i, k in self.grads:
-            self._tensor(tensors, i)._grad = None if k is None else box(made[k])
+        for i, k in self._given_grads:
+            tensors[i]._grad = None if k is None else box(made[k])
+        for x, k in self._held_grads:
+            x._grad = None if k is None else box(made[k])
         for host in self.settings:
             host.done()
         for do in self.after:
             do()
-        found = []
-        new: dict[int, Any] = {}
+        new = {}
         if self.back is not None:
             owners = [*tensors, *self.held.tensors]
-            again = functools.partial(self._again, itself, [owners[i] for i in self.back.targets])
-            tall = grown(self.back, self.run_back, made, values, owners, again)
-            new = dict(zip(self.back.growing, tall, strict=True))
-        for output in self.outputs:
-            if type(output) is not Output:
-                found.append(self._tensor(tensors, output))  # one that was given
-            elif output.grows:
-                found.append(new[output.of])
-            else:
-                found.append(box(output.array(made, arrays)))
-        return self.result(found)
+            again = functools.partial(
+                self._again, functools.partial(function, *args, **kwargs), [owners[i] for i in self.back.targets]
+            )
+            new = dict(
+                zip(self.back.growing, grown(self.back, self.run_back, made, values, owners, again), strict=True)
+            )
+        return self.result([self._output(output, tensors, made, values, new) for output in self.outputs])
+
+    def _output(
+        self, output: Any, tensors: Sequence[Any], made: Sequence[Any], values: Sequence[Any], new: dict[int, Any]
+    ) -> Any:
+        """A tensor of the result."""
+        if type(output) is not Output:  # one that was given
+            return tensors[output] if output < len(tensors) else self.held.tensors[output - len(tensors)]
+        if output.grows:
+            return new[output.of]
+        return box(output.array(made, values))
 
     def _again(self, itself: Callable[[], Any], targets: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """The gradients on the tape: the function runs once more."""
@@ -180,9 +214,6 @@ class Entry:
         ends = [x for x, output in zip(tensors, self.outputs, strict=True) if type(output) is Output and output.grows]
         return list(lg.autograd.grad(ends, list(targets), list(cotangents), create_graph=True, allow_unused=True))
 
-    def _tensor(self, tensors: Sequence[Any], i: int) -> Any:
-        return tensors[i] if i < len(tensors) else self.held.tensors[i - len(tensors)]
-
     def _apart(self, arrays: Sequence[Any]) -> bool:
         """Whether the arguments that are written share their memory with no other, and may be written."""
         if not self.writes:
@@ -195,7 +226,7 @@ class Entry:
 
 def _pruned(plan: Plan, given: int, held: Held) -> Plan:
     """The plan with an improved program, without tensors that nobody asks for: old gradients, for example."""
-    program, writes, grads, outputs, result, grows = plan
+    program, writes, grads, outputs, result, grows, terms = plan
     program = with_own_outputs(improved(program))
     asked = {v for equation in program.equations for v in equation.variables} | set(program.outputs)
     count = given + len(held)
@@ -217,7 +248,7 @@ def _pruned(plan: Plan, given: int, held: Held) -> Plan:
         grows = Grows(grows.outputs, grows.seeds, [places[i] for i in grows.targets])
     moved = [places[i] for i in writes], [(places[i], k) for i, k in grads]
     held.keep([i - given for i in places if i >= given])
-    return Plan(program, *moved, outputs, result, grows)
+    return Plan(program, *moved, outputs, result, grows, terms)
 
 
 def runner(program: Program, into: dict[int, int], how: str | None = None) -> Callable[[Sequence[Any]], list[Any]]:

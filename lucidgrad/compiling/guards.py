@@ -1,7 +1,7 @@
-"""The tensors that a program is given besides the arguments: whether they are as they were, quickly.
+"""The tensors that a program is given besides the arguments, and whether these and all values are as they were.
 
-Most often the arrays are the very same as in the run before, so one pass of C over their identities tells enough, and
-what was found out about their memory still holds. Only if one is another is it looked at.
+Most often all objects are the very same as in the run before. `Guard` has that looked at by one function that is written
+out for the purpose, some ten nanoseconds for each; only if one is another is everything looked at closely.
 """
 
 import operator
@@ -10,11 +10,16 @@ from itertools import repeat
 from typing import Any
 
 from lucidgrad.core import device
+from lucidgrad.core.source import definition, run as define
 from lucidgrad.core.tape import storage
 from lucidgrad.inplace import Marks
 
-__all__ = ["Held"]
+from .reach import Reach
 
+__all__ = ["Guard", "Held"]
+
+#: With more conditions than that no function is written out.
+_MOST = 50_000
 _array_of = operator.attrgetter("array")
 _node_of = operator.attrgetter("_node")
 
@@ -71,6 +76,8 @@ class Held:
             return None
         if self._owners:
             self.tensors = self._now()
+            if any(x is None for x in self.tensors):
+                return None
         tensors = self.tensors
         if not all(map(operator.is_, map(_array_of, tensors), self._arrays)) and not self._renew():
             return None
@@ -88,6 +95,25 @@ class Held:
         self._arrays, self._marks = arrays, None
         return True
 
+    def written(self, scope: dict[str, Any]) -> tuple[list[str], list[str]]:
+        """Conditions under which the arrays are the same objects, and the words for these."""
+        for x in self._fixed:
+            x._grad = getattr(x, "_grad", None)  # an empty slot can't be read quickly
+        scope.update((f"t{i}", x) for i, x in enumerate(self._fixed))
+        words = [f"t{i}" for i in range(len(self._fixed))]
+        found = [f"{word}._grad is {'' if bare else 'not '}None" for word, bare in zip(words, self._bare, strict=True)]
+        scope.update((f"o{i}", x) for i, x in enumerate(self._owners))
+        words += [f"o{i}._grad" for i in range(len(self._owners))]
+        for i, word in enumerate(words):
+            found += [f"(a{i} := {word}.array) is h{i}", f"{word}._node is n{i}"]
+        self.renew(scope)
+        return found, [f"a{i}" for i in range(len(words))]
+
+    def renew(self, scope: dict[str, Any]) -> None:
+        """Let the conditions be about the arrays and nodes of now."""
+        scope.update((f"h{i}", array) for i, array in enumerate(self._arrays))
+        scope.update((f"n{i}", node) for i, node in enumerate(self._nodes))
+
     def apart(self, arrays: Sequence[Any]) -> bool:
         """Whether arrays share no memory with what is written, and that may be written."""
         if self._marks is None:
@@ -104,3 +130,47 @@ class Held:
         """Note that they were written; `apart` came before."""
         if self._marks is not None:
             self._marks.touch()
+
+
+class Guard:
+    """Whether a program is for the present state of things: ``look()`` gives the arrays of the tensors held, or None.
+
+    Floats that may be others in every run come after the arrays.
+
+    Parameters
+    ----------
+    reach
+        What the function can reach besides its arguments.
+    held
+        The tensors among that.
+    """
+
+    def __init__(self, reach: Reach, held: Held) -> None:
+        self._reach, self._held = reach, held
+        self._scope: dict[str, Any] = {"is_": operator.is_, "closely": self._closely}
+        conditions: list[str] = []
+        for k, watch in enumerate(reach.watches):
+            conditions += watch.written(f"w{k}", self._scope)
+        more, words = held.written(self._scope)
+        conditions += more
+        words += [word for k, watch in enumerate(reach.watches) for word in watch.numbers(f"w{k}")]
+        lines = ["try:"]
+        if conditions:
+            lines += [f"    if not ({' and '.join(conditions)}): return closely()"]
+        lines += [f"    return [{', '.join(words)}]"]
+        lines += ["except (AttributeError, LookupError, ValueError): return closely()  # something is gone"]
+        self.look = self._closely
+        if len(conditions) < _MOST:
+            self.look = define(definition("look()", lines), self._scope, "guard")["look"]
+
+    def _closely(self) -> list[Any] | None:
+        """The same, exactly; what counts as the same is known from now on."""
+        if self._reach.changed() is not None:
+            return None
+        arrays = self._held.arrays()
+        if arrays is None:
+            return None
+        for k, watch in enumerate(self._reach.watches):
+            watch.renew(f"w{k}", self._scope)
+        self._held.renew(self._scope)
+        return [*arrays, *(watch.known[i] for watch, i in self._reach.numbers())]

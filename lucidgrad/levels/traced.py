@@ -20,6 +20,7 @@ from lucidgrad.core.items import Meta
 from lucidgrad.core.primitive import Primitive, registry
 
 from .layer import Layer, LayerBackend, Level, filled, run
+from .numbers import Outcome, TracedNumber
 from .program import NUMBERS, Action, Equation, Program, Variable
 
 __all__ = [
@@ -117,35 +118,7 @@ def value_of(value: Any, level: Level) -> Any:
     """What an array is without a level of tracing."""
     if type(value) is Traced and value.level is level:
         return value.value
-    return float(value) if type(value) is TracedNumber else value
-
-
-class TracedNumber(float):
-    """A Python float that a program is given anew in every run; of its value it may be asked whether it is zero."""
-
-    __slots__ = ("trace", "variable")
-    trace: "Trace"
-    variable: Variable
-
-    def __bool__(self) -> bool:
-        return True  # zeros are constants
-
-    def __neg__(self) -> Any:
-        return self.trace.arithmetic("negative", self)
-
-
-def _number_operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
-    def method(self: TracedNumber, other: Any) -> Any:
-        if not isinstance(other, (int, float)):
-            return NotImplemented
-        return self.trace.arithmetic(name, *((other, self) if reflected else (self, other)))
-
-    return method
-
-
-for _symbol, _name in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow"}.items():
-    setattr(TracedNumber, f"__{_symbol}__", _number_operator(_name, reflected=False))
-    setattr(TracedNumber, f"__r{_symbol}__", _number_operator(_name, reflected=True))
+    return value.value if type(value) is TracedNumber else value
 
 
 class Tracing(Level):
@@ -164,6 +137,8 @@ class Trace:
         self.equations: list[Equation] = []
         self.constants: dict[Variable, Any] = {}
         self.hosts: list[Any] = []  # what Python does in every run, in order, and what numbers it gives
+        self.pinned: dict[Variable, float] = {}  # numbers whose values were read
+        self.outcomes: list[Outcome] = []  # of comparisons of numbers
         self.failure: str | None = None  # why there will be no program
         self.set_back = False  # whether a generator of random numbers was
         self.where: Any = None  # the file and the line of it
@@ -194,22 +169,18 @@ class Trace:
         """An array from outside, whose memory is the caller's."""
         return self._around(array, self.variable_like(array), external=True)
 
-    def number(self, value: float) -> TracedNumber:
-        """A Python float from outside."""
-        return self._number(value, Variable(next(self._numbers), (), float, None))
-
-    def _number(self, value: float, variable: Variable) -> TracedNumber:
-        made = TracedNumber(value)
-        made.trace, made.variable = self, variable
+    def number(self, value: float, nonzero: bool = False) -> TracedNumber:
+        """A Python float from outside; ``nonzero``: the caller sees to it that no run is given a zero."""
+        made = TracedNumber(value, self, Variable(next(self._numbers), (), float, None))
+        made.nonzero = nonzero
         return made
 
     def arithmetic(self, name: str, *values: Any) -> Any:
         """What Python's numbers come to, of which some are inputs."""
-        plain = [float(value) if type(value) is TracedNumber else value for value in values]
-        made = NUMBERS[name](*plain)
+        made = NUMBERS[name](*[value.value if type(value) is TracedNumber else value for value in values])
         if current.get() is not self:
             return made
-        result = self._number(made, Variable(next(self._numbers), (), float, None))
+        result = TracedNumber(made, self, Variable(next(self._numbers), (), float, None), (name, *values))
         self._enter(registry[name], tuple(map(self.variable, values)), {}, result.variable)
         return result
 
@@ -321,9 +292,8 @@ class Trace:
         memory, like = target.memory, target.value
         if target.steps is NO_WAY or memory.shared:
             self.fail("memory was written that several arrays share in a way that a program does not follow")
+        value = value.read() if type(value) is TracedNumber else value  # it becomes a constant
         new = self.variable(value)
-        if type(value) is TracedNumber:  # as a constant it would be that of this run
-            self.fail("a number that changes was written into memory as it is")
         if type(new) is not Variable or new.is_number:
             home = device.by_array[type(like)]
             new = self._lift(home.full((), value, like.dtype, home.device_of(like)))
@@ -429,6 +399,8 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         if type(level) is int:  # numbers alone
             return dispatch.compute(primitive, args, keywords)
         values = [value_of(a, level) for a in args]
+        if TracedNumber in map(type, keywords.values()):
+            keywords = {name: x.read() if type(x) is TracedNumber else x for name, x in keywords.items()}
         y = dispatch.compute(primitive, values, keywords)
         trace: Trace = level.trace
         return y if level.ended or current.get() is not trace else trace.note(primitive, args, keywords, y)

@@ -238,7 +238,7 @@ class Step:
         else:
             make, *given = again
             kept = _Settings(self, make(*given), known)
-            symbols = {name: trace.number(known[name]) for name in kept.names}
+            symbols = {name: trace.number(known[name], nonzero=True) for name in kept.names}
             kept.variables = [symbol.variable for symbol in symbols.values()]
             trace.host(kept)
             known.update(symbols)

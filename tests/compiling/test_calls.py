@@ -194,9 +194,9 @@ def test_training_and_evaluating_are_two_programs():
 def test_many_programs_are_told_of():
     compiled = lg.compile(lambda x, k: x * k)
     for k in range(8):
-        compiled(lg.ones(1), float(k))
+        compiled(lg.ones(1), k)
     with pytest.warns(UserWarning, match="9 programs"):
-        compiled(lg.ones(1), 8.0)
+        compiled(lg.ones(1), 8)
 
 
 # -- what is outside ---------------------------------------------------------------------------------
