@@ -107,7 +107,7 @@ class Compiled:
         if unusual and (told.get() is not None or state.keeping is not None or state.observers):  # somebody looks on
             self._eager += 1
             return self._function(*args, **kwargs)
-        kind = self._recent
+        kind: Any = self._recent
         found = kind.match(args, kwargs)
         if found is None:
             try:

@@ -16,7 +16,7 @@ from .guards import Guard, Held
 from .history import Backward, grown
 from .passes import improved, with_own_outputs
 from .reach import Reach
-from .watches import same
+from .watches import Items, Names, Others, Watch, same
 
 __all__ = ["MISS", "Entry", "Grows", "Output", "Plan", "Terms", "runner"]
 
@@ -133,6 +133,10 @@ class Entry:
         #: What Python does, in order, if that may change the numbers of settings that come later; else it comes last.
         self.hosts = list(hosts) if others and others[0] < last else []
         self.after = [] if self.hosts else [hosts[i] for i in others]
+        self._asks = bool(self._numbers or self._terms or hosts)
+        self._acts = bool(writes or grads or hosts)
+        plain = all(type(out) is Output and out.source == "made" and not (out.steps or out.grows) for out in outputs)
+        self._fresh = [out.of for out in outputs] if plain else None  # which outputs the results are, if nothing else
         self.program, self.back = program, None
         if grows is not None:
             written = set(writes)
@@ -141,6 +145,7 @@ class Entry:
             self.program = self.back.forward
             self.run_back = runner(self.back.backward, {}, how)
         self.run = runner(self.program, dict(enumerate(writes)), how)
+        reach.watches += [_watch(*parts) for host in self.settings for parts in host.watched()]
         self.look = Guard(reach, held).look
 
     def call(self, found: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -150,25 +155,38 @@ class Entry:
         """
         tensors, arrays, numbers = found
         held = self.look()
-        if held is None or (self._writes and not (self.held.apart(arrays) and self._apart(arrays))):
+        if held is None or (self._writes and not self._apart(arrays)):
             return MISS
         values = arrays + held
-        if self._numbers:
-            values += [numbers[i] for i in self._numbers]
+        if self._asks and not self._ask(values, numbers):
+            return MISS
+        made = self.run(values)
+        if self._acts:
+            self._act(tensors, arrays, made)
+        if self._fresh is not None:
+            return self.result([box(made[k]) for k in self._fresh])
+        return self.result(self._results(tensors, made, values, functools.partial(function, *args, **kwargs)))
+
+    def _ask(self, values: list[Any], numbers: Sequence[float]) -> bool:
+        """Add the numbers of a run to its arrays; whether the program is for them."""
+        values += [numbers[i] for i in self._numbers]
         first = len(values)
         for host in self.settings:
             settings = host()
             if settings is None:
-                return MISS
+                return False
             values += settings
         if self._terms is not None and not self._terms.hold(values[self._arrays :]):
-            return MISS
+            return False
         if self.hosts:
             del values[first:]
             for host in self.hosts:
                 settings = host()
                 values += settings if hasattr(host, "done") else ()
-        made = self.run(values)
+        return True
+
+    def _act(self, tensors: Sequence[Any], arrays: Sequence[Any], made: Sequence[Any]) -> None:
+        """What a run does besides its results."""
         if self._writes:
             for i in self.writes:
                 touch(arrays[i])
@@ -181,26 +199,25 @@ class Entry:
             host.done()
         for do in self.after:
             do()
+
+    def _results(
+        self, tensors: Sequence[Any], made: Sequence[Any], values: Sequence[Any], itself: Callable[[], Any]
+    ) -> list[Any]:
+        """The tensors of the result, of which some were given, are views, or have a history."""
+        owners = [*tensors, *self.held.tensors]
         new = {}
         if self.back is not None:
-            owners = [*tensors, *self.held.tensors]
-            again = functools.partial(
-                self._again, functools.partial(function, *args, **kwargs), [owners[i] for i in self.back.targets]
-            )
-            new = dict(
-                zip(self.back.growing, grown(self.back, self.run_back, made, values, owners, again), strict=True)
-            )
-        return self.result([self._output(output, tensors, made, values, new) for output in self.outputs])
-
-    def _output(
-        self, output: Any, tensors: Sequence[Any], made: Sequence[Any], values: Sequence[Any], new: dict[int, Any]
-    ) -> Any:
-        """A tensor of the result."""
-        if type(output) is not Output:  # one that was given
-            return tensors[output] if output < len(tensors) else self.held.tensors[output - len(tensors)]
-        if output.grows:
-            return new[output.of]
-        return box(output.array(made, values))
+            again = functools.partial(self._again, itself, [owners[i] for i in self.back.targets])
+            tall = grown(self.back, self.run_back, made, values, owners, again)
+            new = dict(zip(self.back.growing, tall, strict=True))
+        return [
+            owners[output]
+            if type(output) is not Output
+            else new[output.of]
+            if output.grows
+            else box(output.array(made, values))
+            for output in self.outputs
+        ]
 
     def _again(self, itself: Callable[[], Any], targets: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """The gradients on the tape: the function runs once more."""
@@ -215,13 +232,29 @@ class Entry:
         return list(lg.autograd.grad(ends, list(targets), list(cotangents), create_graph=True, allow_unused=True))
 
     def _apart(self, arrays: Sequence[Any]) -> bool:
-        """Whether the arguments that are written share their memory with no other, and may be written."""
-        if not self.writes:
-            return True
+        """Whether what is written shares its memory with nothing else, and may be written."""
+        written = self.held.memory()
+        if written is None:
+            return False
+        for array in arrays:
+            if id(storage(array)) in written:
+                return False
+        return not self.writes or self._alone(arrays)
+
+    def _alone(self, arrays: Sequence[Any]) -> bool:
+        """The same of arguments that are written."""
         owners = [id(storage(array)) for array in (*arrays, *(self.held.arrays() or ()))]
         written = [owners[i] for i in self.writes]
         alone = all(owners.count(owner) == 1 for owner in written)
         return alone and all(device.by_array[type(arrays[i])].writable(arrays[i]) for i in self.writes)
+
+
+def _watch(holder: Any, names: Sequence[str] | None) -> Watch:
+    """What an optimiser's step depends on."""
+    path = "an optimiser"
+    if names is not None:
+        return Names(path, holder, names)
+    return Items(path, holder) if type(holder) is list else Others(path, holder, lambda: list(holder.values()))
 
 
 def _pruned(plan: Plan, given: int, held: Held) -> Plan:

@@ -1,7 +1,7 @@
 """The tensors that a program is given besides the arguments, and whether these and all values are as they were.
 
-Most often all objects are the very same as in the run before. `Guard` has that looked at by one function that is written
-out for the purpose, some ten nanoseconds for each; only if one is another is everything looked at closely.
+Most often all objects are the very same as in the run before. `Guard` has that looked at by one function that is
+written out for the purpose, some ten nanoseconds for each; only if one is another is everything looked at closely.
 """
 
 import operator
@@ -114,20 +114,20 @@ class Held:
         scope.update((f"h{i}", array) for i, array in enumerate(self._arrays))
         scope.update((f"n{i}", node) for i, node in enumerate(self._nodes))
 
-    def apart(self, arrays: Sequence[Any]) -> bool:
-        """Whether arrays share no memory with what is written, and that may be written."""
+    def memory(self) -> frozenset[int] | None:
+        """What is written, by the identities of memory; None if it is written twice, or may not be."""
         if self._marks is None:
             targets = [self._arrays[i] for i in self._writes]
             if not all(device.by_array[type(array)].writable(array) for array in targets):
-                return False
+                return None
             owners = [id(storage(array)) for array in targets]
             if len(set(owners)) < len(owners):
-                return False
+                return None
             self._written, self._marks = frozenset(owners), Marks(targets)
-        return not any(id(storage(array)) in self._written for array in arrays)
+        return self._written
 
     def touch(self) -> None:
-        """Note that they were written; `apart` came before."""
+        """Note that they were written; `memory` came before."""
         if self._marks is not None:
             self._marks.touch()
 

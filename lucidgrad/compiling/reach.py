@@ -72,8 +72,8 @@ class Reach:
         if isinstance(thing, type):  # what a class holds for all
             names = [name for name, value in vars(thing).items() if not callable(value) and not name.startswith("__")]
             outside = _root(thing) not in _LIBRARIES and names
-            own = lambda: [vars(thing).get(name) for name in names]
-            return self._watch(Others(path, thing, own)) if outside else []
+            values = lambda: [vars(thing).get(name) for name in names]
+            return self._watch(Others(path, thing, values)) if outside else []
         if isinstance(thing, types.BuiltinFunctionType):  # a method, maybe, of an object
             owner = thing.__self__
             return [] if owner is None or isinstance(owner, (types.ModuleType, type)) else [(owner, path)]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core import device, dtype as dtypes
+from lucidgrad.core import dtype as dtypes
+from lucidgrad.core.device import get_default_device as place
 from lucidgrad.core.modes import precision, recording, unusual
 from lucidgrad.core.source import definition, run as define
 from lucidgrad.func import trees
@@ -82,7 +83,7 @@ def replaced(value: Any, numbers: Iterator[Any]) -> Any:
 
 def modes() -> tuple[Any, ...]:
     """What a program depends on of the modes that hold."""
-    found: tuple[Any, ...] = (dtypes.get_default_dtype(), device.get_default_device())
+    found: tuple[Any, ...] = (dtypes.get_default_dtype(), place())
     if unusual:
         now, casting = recording.get(), precision.get().casting
         kinds = None if casting is None else tuple(sorted((name, str(to)) for name, to in casting.targets.items()))
@@ -167,7 +168,7 @@ def matching(
 ) -> Callable[[Any, Any], Any] | None:
     """A function that says quickly whether a call is like this one, which has ``count`` different tensors.
 
-    It gives the tensors, their arrays and the floats among the arguments; None: maybe not. None if there is no quick way.
+    It gives the tensors, their arrays and the floats among the arguments, or None: maybe not. None if there is none.
     """
     writer = _Writer()
     try:
@@ -188,10 +189,15 @@ def matching(
         writer.need(f"{words[0]} is not {words[1]}")
     elif count > 2:
         writer.need(f"len({{{', '.join(f'id({word})' for word in words)}}}) == {count}")
-    writer.need(f"modes() == {writer.known(modes())}")
+    here = f"modes() == {writer.known(modes())}"
+    if len(modes()) == 2:
+        usual = f"not unusual and default.real == {dtypes.default.real!r} and place() is {writer.known(place())}"
+        here = f"({usual} or {here})"
+    writer.need(here)
     writer.settle()
     arrays = ", ".join(f"a{i}" for i in range(count))
     writer.lines.append(f"return ({''.join(f'{w}, ' for w in words)}), [{arrays}], [{', '.join(writer.numbers)}]")
-    scope = {**writer.scope, "Tensor": lg.Tensor, "modes": modes}
+    scope = {**writer.scope, "Tensor": lg.Tensor, "modes": modes, "unusual": unusual, "default": dtypes.default}
+    scope["place"] = place
     found: Callable[[Any, Any], Any] = define(definition("match(args, kwargs)", writer.lines), scope, "match")["match"]
     return found

@@ -98,6 +98,7 @@ class Others(Watch):
         super().__init__(path, holder)
 
     def now(self) -> list[Any]:
+        """The values at present."""
         return self._read()
 
 
@@ -109,11 +110,13 @@ class Names(Watch):
         super().__init__(path, holder)
 
     def now(self) -> list[Any]:
+        """The values at present."""
         if self.size is not None and len(self.holder) != self.size:
             raise KeyError("another number of names")
         return list(map(self.holder.__getitem__, self.names))
 
     def written(self, word: str, scope: dict[str, Any]) -> list[str]:
+        """Conditions under which the same objects are there."""
         if len(self.names) > _LONG:
             return super().written(word, scope)
         scope[word] = self.holder
@@ -122,10 +125,12 @@ class Names(Watch):
         return size + [self._is(i, f"{word}[{name!r}]", word) for i, name in enumerate(self.names)]
 
     def places(self) -> dict[int, Any]:
+        """Which place each value is in."""
         short = len(self.names) <= _LONG
         return {i: (id(self.holder), name) for i, name in enumerate(self.names)} if short else {}
 
     def put(self, i: int, value: Any) -> None:
+        """Put a value in the place of another."""
         self.holder[self.names[i]] = value
 
 
@@ -133,9 +138,11 @@ class Items(Watch):
     """The items of a list."""
 
     def now(self) -> list[Any]:
+        """The values at present."""
         return list(self.holder)
 
     def written(self, word: str, scope: dict[str, Any]) -> list[str]:
+        """Conditions under which the same objects are there."""
         count = len(self.known)
         scope[word] = self.holder
         if count > _LONG:
@@ -145,9 +152,11 @@ class Items(Watch):
         return [f"len({word}) == {count}", *(self._is(i, f"{word}[{i}]", word) for i in range(count))]
 
     def places(self) -> dict[int, Any]:
+        """Which place each value is in."""
         return {i: (id(self.holder), i) for i in range(len(self.known))} if len(self.known) <= _LONG else {}
 
     def put(self, i: int, value: Any) -> None:
+        """Put a value in the place of another."""
         self.holder[i] = value
 
 
@@ -155,15 +164,19 @@ class Cells(Watch):
     """What cells of a closure hold."""
 
     def now(self) -> list[Any]:
+        """The values at present."""
         return [cell.cell_contents for cell in self.holder]
 
     def written(self, word: str, scope: dict[str, Any]) -> list[str]:
+        """Conditions under which the same objects are there."""
         scope.update((f"{word}_cell{i}", cell) for i, cell in enumerate(self.holder))
         self.renew(word, scope)
         return [self._is(i, f"{word}_cell{i}.cell_contents", word) for i in range(len(self.known))]
 
     def places(self) -> dict[int, Any]:
+        """Which place each value is in."""
         return {i: (id(cell), "cell") for i, cell in enumerate(self.holder)}
 
     def put(self, i: int, value: Any) -> None:
+        """Put a value in the place of another."""
         self.holder[i].cell_contents = value

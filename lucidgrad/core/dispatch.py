@@ -137,6 +137,7 @@ def box(array: Any, node: Any = None) -> Any:
     """A new tensor around an array."""
     made = bound["blank"]()
     made.array, made._node, made._alias = array, node, state.fresh if unusual and node is None else None
+    made._grad = None
     return made
 
 

@@ -1,7 +1,7 @@
 """Python floats that a program is given anew in every run: settings of optimisers, arguments, rates, limits.
 
-While a program is traced, such a float is a `TracedNumber`. Arithmetic with it is noted down. A comparison gives Python a
-plain answer, which decides something: the program is for numbers that give the same answer. Everything else reads the
+While a program is traced, such a float is a `TracedNumber`. Arithmetic with it is noted down. A comparison gives Python
+a plain answer, which decides something: the program is for numbers that give the same answer. Everything else reads the
 value, and the program is for this value alone. So whatever is done with it, no program uses a number of another call.
 """
 
@@ -79,9 +79,10 @@ class TracedNumber:
         """A comparison with another number."""
         if not isinstance(other, (int, float)):
             return NotImplemented if isinstance(other, (Box, Layer)) else how(self.read(), other)
-        if self.nonzero and type(other) is not TracedNumber and other == 0 and how in (operator.eq, operator.ne):
+        plain: Any = getattr(other, "value", other)
+        if self.nonzero and plain is other and other == 0 and how in (operator.eq, operator.ne):
             return how is operator.ne
-        answer = how(self.value, other.value if type(other) is TracedNumber else other)
+        answer = how(self.value, plain)
         self.trace.outcomes.append(Outcome(how, self, other, answer))
         return answer
 

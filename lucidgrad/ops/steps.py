@@ -266,8 +266,11 @@ class Step:
 class Again(Protocol):
     """An optimiser's later steps: what their settings are, and what notes that one was taken."""
 
+    def watched(self) -> list[tuple[Any, tuple[str, ...] | None]]:
+        """What must stay for it to be taken on the same tensors: what containers hold, under some names or at all."""
+
     def settings(self) -> Settings | None:
-        """The settings of the next step; None if it is not taken on the same tensors any more."""
+        """The settings of the next step, if what is watched stayed; None if they are not the same for all tensors."""
 
     def advance(self) -> None:
         """Note that it was taken."""
@@ -280,20 +283,25 @@ class _Settings:
         self.step, self.again = step, again
         self.names = [name for name, value in known.items() if type(value) is float and value]
         self.rest = {name: value for name, value in known.items() if name not in self.names}
+        self.watched = again.watched
         self.variables: list[Any] = []
+        self._kinds = [float] * len(self.names)
 
     def __call__(self) -> list[float] | None:
         """The numbers of the next run; None where the settings are of another kind."""
         settings = self.again.settings()
         if settings is None:
             return None
-        if not _PLAIN.issuperset(map(type, settings.values())):
+        found = self._numbers(settings)
+        if found is None and not _PLAIN.issuperset(map(type, settings.values())):
             settings, elsewhere = _on_host(settings)
-            if elsewhere:
-                return None
-        known = self.step.prepare(**settings) if self.step.prepare else dict(settings)
+            found = None if elsewhere else self._numbers(settings)
+        return found
+
+    def _numbers(self, settings: Settings) -> list[float] | None:
+        known = self.step.prepare(**settings) if self.step.prepare else settings
         found = [known.pop(name, 0.0) for name in self.names]
-        return found if known == self.rest and all(type(x) is float and x for x in found) else None
+        return found if list(map(type, found)) == self._kinds and all(found) and known == self.rest else None
 
     def done(self) -> None:
         self.again.advance()
