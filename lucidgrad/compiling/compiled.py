@@ -226,9 +226,10 @@ class Compiled:
         """Call the function as it is, and make a program of what it did."""
         self._misses += 1
         tensors, _, numbers = found
-        kind.loosen(numbers, replaceable((args, *(kwargs[name] for name in self._following(kwargs)))))
         reach = Reach(self._function, [x for x in trees.flatten((args, kwargs))[0] if type(x) not in VALUES])
-        self._loosen(reach)
+        if not reach.asks_types:
+            kind.loosen(numbers, replaceable((args, *(kwargs[name] for name in self._following(kwargs)))))
+            self._loosen(reach)
         own = {id(x) for x in tensors}
         others = [x for x in reach.tensors if id(x) not in own]
         own.update(map(id, others))
@@ -247,6 +248,8 @@ class Compiled:
             failed = MISSED
         if failed is None and not reach.arrays_known(session.sources()):
             failed = "an array of another library was made inside, whose values may be others in every call"
+        if reach.settings_changed() and all(hasattr(host, "done") for host in session.trace.hosts):
+            failed = failed or "it changed settings of an optimiser, which a program would not change again"
         changed = reach.changed()
         if failed is None and changed is not None:
             failed = f"it changed values that {changed} holds, which a program would not change again"

@@ -13,13 +13,16 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.core.source import HOME
+from lucidgrad.levels.numbers import TracedNumber
 from lucidgrad.nn.module import KINDS
 
-from .watches import VALUES, Cells, Items, Names, Others, Watch
+from .watches import VALUES, Cells, Items, Names, Others, Watch, same
 
 __all__ = ["Reach", "is_foreign"]
 
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "lucidgrad", "numpy", "cupy", "scipy", "torch", "jax", "tqdm"})
+#: Classes of Python's own library that hold what users put there: SimpleNamespace, what argparse gives, ...
+_HOLDERS = frozenset({"Namespace", "SimpleNamespace", "UserDict", "UserList"})
 #: So many things are looked at; what holds more is taken as it is.
 _MOST = 200_000
 
@@ -31,6 +34,8 @@ class Reach:
         self.tensors: list[Any] = []
         self.moving: str | None = None  # something that gives another value each time it is asked
         self.arrays: list[Any] = []  # of other libraries
+        self.asks_types = False  # whether code might tell a number that stands for a float from a float
+        self._settings: list[tuple[dict[str, Any], dict[str, Any]]] = []  # groups of optimisers, and how they were
         self._seen: dict[int, Any] = {}
         self.watches: list[Watch] = []  # what must stay as it is
         todo: deque[tuple[Any, str]] = deque([(function, getattr(function, "__name__", "the function"))])
@@ -65,6 +70,7 @@ class Reach:
         if isinstance(thing, (list, deque, set)):
             return self._watch(Others(path, thing, functools.partial(list, thing)))
         if isinstance(thing, lg.optim.Optimizer):  # its numbers are asked for in every run
+            self._settings += [(group, dict(group)) for group in thing.param_groups]
             states = [value for state in thing.state.values() if isinstance(state, dict) for value in state.values()]
             return [(x, path) for x in (*(p for group in thing.param_groups for p in group["params"]), *states)]
         if isinstance(thing, lg.optim.lr_scheduler.LRScheduler):
@@ -85,7 +91,7 @@ class Reach:
         if is_foreign(thing):
             self.arrays.append(thing)
             return []
-        if _root(type(thing)) in _LIBRARIES - {"lucidgrad"}:
+        if _root(type(thing)) in _LIBRARIES - {"lucidgrad"} and type(thing).__name__ not in _HOLDERS:
             return []
         slots = _slots(type(thing))  # type: ignore[arg-type]  # types have a hash
         if slots:
@@ -110,6 +116,7 @@ class Reach:
         if own_code or _root(function) in _LIBRARIES - {"lucidgrad"}:
             return found
         names = sorted(_names(function.__code__))
+        self.asks_types |= "type" in names
         space = function.__globals__
         own = [name for name in names if name in space]
         if own:
@@ -145,6 +152,15 @@ class Reach:
         """Whether all these arrays of other libraries are reached from outside."""
         known = {id(array) for array in self.arrays}
         return all(id(source) in known for source in sources if is_foreign(source))
+
+    def settings_changed(self) -> bool:
+        """Whether settings of optimisers are others than in the beginning; numbers that were traced are floats again."""
+        for group, _ in self._settings:
+            group.update((name, value.value) for name, value in group.items() if type(value) is TracedNumber)
+        return not all(
+            group.keys() == old.keys() and all(same(group[name], old[name]) for name in group)
+            for group, old in self._settings
+        )
 
     def changed(self) -> str | None:
         """Where something is not as it was."""

@@ -293,7 +293,7 @@ def unwrap(primitive: Primitive, value: Any) -> tuple[Any, Any]:
     if isinstance(value, Box):
         return value.array, node_of(value)
     value = number(value)
-    if value is None or type(value) in SCALARS:
+    if value is None or value.__class__ in SCALARS:  # a number that is traced says that it is a float
         return value, None
     home = device.by_array.get(type(value))
     if home is not None:  # a raw array, which may be in another order of bytes

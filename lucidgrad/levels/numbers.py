@@ -14,7 +14,7 @@ from lucidgrad.core.box import Box
 from .layer import Layer
 from .program import NUMBERS, Variable
 
-__all__ = ["Outcome", "TracedNumber"]
+__all__ = ["Outcome", "TracedNumber", "plain_number"]
 
 
 class Outcome:
@@ -40,7 +40,6 @@ class TracedNumber:
     """A Python float that a program is given anew in every run, or what is computed of such."""
 
     __slots__ = ("made", "nonzero", "trace", "value", "variable")
-    __array_ufunc__ = None  # arrays of NumPy's leave arithmetic to the methods below
 
     def __init__(self, value: float, trace: Any, variable: Variable, made: tuple[Any, ...] | None = None) -> None:
         self.value, self.trace, self.variable = value, trace, variable
@@ -114,10 +113,18 @@ class TracedNumber:
     def __reduce__(self) -> tuple[Any, ...]:
         return float, (self.read(),)
 
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return getattr(function, method)(*map(plain_number, inputs), **keywords)
+
     def __getattr__(self, name: str) -> Any:
         if name in _OTHER_SLOTS:
             raise AttributeError(name)
         return getattr(self.read(), name)
+
+
+def plain_number(value: Any) -> Any:
+    """A traced number as a float, which is read thereby; anything else as it is."""
+    return value.read() if type(value) is TracedNumber else value
 
 
 _OTHER_SLOTS = frozenset({*TracedNumber.__slots__, "__array_interface__", "__cuda_array_interface__", "__array__"})

@@ -17,10 +17,10 @@ from typing import Any
 from lucidgrad.callers import caller
 from lucidgrad.core import device, dispatch
 from lucidgrad.core.items import Meta
-from lucidgrad.core.primitive import Primitive, registry
+from lucidgrad.core.primitive import ELEMENTWISE, Primitive, registry
 
-from .layer import Layer, LayerBackend, Level, filled, run
-from .numbers import Outcome, TracedNumber
+from .layer import Layer, LayerBackend, Level, filled, namespace, run
+from .numbers import Outcome, TracedNumber, plain_number
 from .program import NUMBERS, Action, Equation, Program, Variable
 
 __all__ = [
@@ -388,6 +388,10 @@ def acting(name: str, make: Callable[[], Any], draws: bool = False, source: Any 
     return make() if trace is None else trace.act(name, make, draws, source)
 
 
+def _dtypes(values: Sequence[Any]) -> list[Any]:
+    return [value.dtype for value in values if type(value) in device.by_array]
+
+
 def interpreter(primitive: Primitive) -> Callable[..., Any]:
     """How a primitive runs on traced arrays: on their values, and as an equation."""
 
@@ -400,7 +404,9 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
             return dispatch.compute(primitive, args, keywords)
         values = [value_of(a, level) for a in args]
         if TracedNumber in map(type, keywords.values()):
-            keywords = {name: x.read() if type(x) is TracedNumber else x for name, x in keywords.items()}
+            if primitive.kind is ELEMENTWISE and not level.ended and dispatch.halves.isdisjoint(_dtypes(values)):
+                return primitive.program(namespace, *args, **keywords)  # in which they are inputs
+            keywords = {name: plain_number(value) for name, value in keywords.items()}
         y = dispatch.compute(primitive, values, keywords)
         trace: Trace = level.trace
         return y if level.ended or current.get() is not trace else trace.note(primitive, args, keywords, y)
