@@ -259,7 +259,7 @@ class Compiled:
             self._stick(kind, session)
             self._keep(kind, numbers, entry)
             kind.match = matching(args, kwargs, self._static, len(tensors)) or _never
-        elif failed is not None:
+        elif failed is not None and not session.trace.passing:
             kind.refused += 1
             if kind.refused > 1 or not session.leaked:
                 kind.refused = 2

@@ -178,6 +178,11 @@ class Session:
             else:
                 trace.fail("a tensor got a gradient that has a history, or that was not computed here")
         outputs, growing = self._outputs(found, made)
+        for host in trace.hosts:
+            if getattr(host, "unless", None) is not None:
+                host.flag = len(made)
+                made.append(trace.variable(host.unless))
+                host.unless = None
         if trace.failure is not None:
             return None
         grows = self._gradients(growing, made) if growing else None

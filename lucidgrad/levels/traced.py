@@ -8,9 +8,10 @@ Memory. Writing in place makes a new variable. All arrays that look at one piece
 knows the variable of the whole; one that is a view takes its part of it anew if that was written since.
 """
 
+import contextlib
 import itertools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -37,6 +38,7 @@ __all__ = [
     "read",
     "set_back",
     "tracing",
+    "unless",
     "written_into",
 ]
 
@@ -140,6 +142,8 @@ class Trace:
         self.pinned: dict[Variable, float] = {}  # numbers whose values were read
         self.outcomes: list[Outcome] = []  # of comparisons of numbers
         self.failure: str | None = None  # why there will be no program
+        self.passing = False  # whether the next call may succeed
+        self.unless: Any = None  # an array that tells, in every run, whether steps of optimisers are left out
         self.set_back = False  # whether a generator of random numbers was
         self.where: Any = None  # the file and the line of it
         self.alive: list[weakref.ref[Traced]] = []
@@ -147,10 +151,12 @@ class Trace:
         self._memories: dict[int, _Memory] = {}
         self._lifted: dict[int, tuple[Any, Variable]] = {}
 
-    def fail(self, reason: str) -> None:
-        """Go on computing, but make no program."""
+    def fail(self, reason: str, passing: bool = False) -> None:
+        """Go on computing, but make no program; ``passing``: of this call."""
         if self.failure is None and not self.level.ended:
-            self.failure, frame = reason, caller()
+            self.failure, self.passing, frame = reason, passing, caller()
+            if passing:
+                return
             self.where = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
             if self.strict:
                 at = "" if self.where is None else f" ({self.where[0]}, line {self.where[1]})"
@@ -360,6 +366,26 @@ def read(array: Any, why: str) -> Any:
         return array
     array.level.trace.fail(why)
     return read(array.value, why)
+
+
+@contextlib.contextmanager
+def unless(flag: Any) -> Iterator[bool]:
+    """A block of steps of optimisers that are left out where a tensor is true; gives whether to go through it now.
+
+    A program that is being traced asks the tensor in every run; else its value is read here.
+    """
+    trace = current.get()
+    if trace is None or type(flag.array) is not Traced or trace.unless is not None:
+        yield not flag.item()
+    elif bool(flag.array.value):
+        trace.fail("a step was left out", passing=True)
+        yield False
+    else:
+        trace.unless = flag.array
+        try:
+            yield True
+        finally:
+            trace.unless = None
 
 
 def fail(reason: str) -> None:

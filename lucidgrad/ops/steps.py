@@ -240,12 +240,14 @@ class Step:
             kept = _Settings(self, make(*given), known)
             symbols = {name: trace.number(known[name], nonzero=True) for name in kept.names}
             kept.variables = [symbol.variable for symbol in symbols.values()]
+            kept.unless = trace.unless
             trace.host(kept)
             known.update(symbols)
         if any(x.array.dtype in complexes for x in lists[0]):
             trace.fail(f"{self.name} takes complex parameters")
         for row in zip(*lists, strict=True):
             for target, value in zip((row[0], *row[2:]), self.program(namespace, *map(_array_of, row), **known)):
+                value = value if trace.unless is None else namespace.where(trace.unless, target.array, value)
                 new = written_into(target.array, value)
                 target.array = device.by_array[type(target.array)].write(target.array, ..., new)
                 touch(target.array)
@@ -285,6 +287,8 @@ class _Settings:
         self.rest = {name: value for name, value in known.items() if name not in self.names}
         self.watched = again.watched
         self.variables: list[Any] = []
+        self.unless: Any = None  # the traced array that tells whether it is left out, and which output that is
+        self.flag: int | None = None
         self._kinds = [float] * len(self.names)
 
     def __call__(self) -> list[float] | None:

@@ -268,3 +268,72 @@ def test_settings_that_the_function_sets_itself():
         expected -= lr
         assert w.item() == expected
         assert type(optimizer.param_groups[0]["lr"]) is float
+
+
+# -- mixed precision -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+@pytest.mark.parametrize("clipped", [False, True])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_scaler_leaves_out_steps_that_overflow(name, clipped):
+    """Parameters, states, their counts and the scale are those of steps that run as they are."""
+    found = []
+    for compiling in (False, True):
+        model = network().to(lg.float32)
+        optimizer = getattr(lg.optim, name)(model.parameters(), lr=0.1)
+        scaler = lg.GradScaler("cpu", init_scale=2.0**14, growth_interval=3)
+
+        def step(x, y):
+            optimizer.zero_grad()
+            with lg.autocast("cpu", dtype=lg.float16):
+                loss = F.mse_loss(model(x), y)
+            scaler.scale(loss).backward()
+            if clipped:
+                scaler.unscale_(optimizer)
+                lg.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            scaler.step(optimizer)
+            scaler.update()
+            return loss.detach()
+
+        run = lg.compile(step) if compiling else step
+        own = []
+        for k, (x, y) in enumerate(batches() * 3):
+            factor = 1e6 if k in (5, 9, 10) else 1.0  # at which float16 overflows
+            own.append([run(x.to(lg.float32), y.to(lg.float32) * factor).item(), scaler.get_scale()])
+        counts = [state.get("step", 0) for state in optimizer.state.values()]
+        found.append((own, [p.tolist() for p in model.parameters()], counts))
+        if compiling:
+            assert run.cache_info().hits >= len(own) - 4, run.cache_info()
+            assert run.cache_info().misses <= 4
+    assert len({scale for _, scale in found[0][0]}) > 3
+    for a, b in zip(*found, strict=True):
+        for x, y in zip(a, b, strict=True):
+            np.testing.assert_allclose(np.asarray(y), np.asarray(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("before", [False, True])
+def test_casts_that_autocast_keeps(inside, before):
+    """What was cast outside, in the same context, serves no program, and keeps none from being made."""
+    found = []
+    for compiling in (False, True):
+        model = network().to(lg.float32)
+        optimizer = lg.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x, y):
+            optimizer.zero_grad()
+            with lg.autocast("cpu", dtype=lg.float16) if inside else lg.enable_grad():
+                loss = F.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        run, losses = lg.compile(step, fullgraph=True) if compiling else step, []
+        with lg.autocast("cpu", dtype=lg.float16):
+            for x, y in batches():
+                if before:
+                    model(x.to(lg.float32))
+                losses.append(run(x.to(lg.float32), y.to(lg.float32)).item())
+        found.append(losses)
+        if compiling:
+            assert run.cache_info()[1:] == (2, 0, 2)
+    assert found[1] == pytest.approx(found[0], rel=1e-5)
