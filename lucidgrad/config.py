@@ -5,6 +5,7 @@ import os
 from typing import TYPE_CHECKING
 
 from .core import device
+from .levels import tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,11 @@ def show_config() -> None:
         print(f"  {name}: {f'{package} is not installed' if missing else state}")
     print("kernels")
     print(f"  compiled for the CPU: {building.status()}, {threads.get_num_threads()} threads")
+    made = tally.of_process()
+    print(
+        f"  programs of this process: {made.programs}, with {made.equations} equations, traced in {made.tracing:.1f} s"
+    )
+    print(f"  and compiled in {made.compiling:.1f} s; libraries: {made.built} built, {made.found} found on disk")
     print("caches")
     for folder in _caches(building.folder()):
         print(f"  {folder}: {_megabytes(folder)}")

@@ -2,14 +2,17 @@
 
 import functools
 import inspect
+import operator
+import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
 
 from lucidgrad.core import device
 from lucidgrad.core.modes import state, told, unusual
 from lucidgrad.func import trees
+from lucidgrad.levels import tally
 from lucidgrad.levels.program import Program
 from lucidgrad.levels.traced import WAY_OUT, current
 from lucidgrad.nn.module import Module
@@ -221,6 +224,18 @@ class Compiled:
             at = "" if where is None else f" ({where[0]}, line {where[1]})"
             warn_user(f"compile: {self!r} runs as it is, since {reason}{at}; {WAY_OUT}")
 
+    def _report(self, before: tally.Tally, traced: int, entry: Entry) -> None:
+        """Say what was made, and how long it took."""
+        new = tally.Tally(*map(operator.sub, tally.of_process(), before))
+        back = "" if entry.back is None else f" and {len(entry.back.backward)} of gradients"
+        print(
+            f"lucidgrad: {self!r}: traced in {new.tracing:.3f} s, {traced} equations, {len(entry.program)}{back} when "
+            f"improved; compiled in {new.compiling:.3f} s, {new.built + new.found} functions in C, {new.found} of them "
+            f"found on disk",
+            file=sys.stderr,
+            flush=True,
+        )
+
     # -- tracing
     def _trace(self, kind: _Kind, found: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function as it is, and make a program of what it did."""
@@ -239,6 +254,7 @@ class Compiled:
         session = Session(tensors, held.tensors, self._fullgraph, reach.numbers(), [numbers[i] for i in kind.loose])
         if any(getattr(x, "_grad", None) is not None and id(x._grad) in own for x in others):
             session.trace.fail("a gradient is reached in another way, too, so that nobody can tell which one is meant")
+        clock = tally.Clock()
         with session:
             given, named = self._with_numbers(kind, numbers, session.given, args, kwargs)
             result = self._function(*given, **named)
@@ -254,8 +270,12 @@ class Compiled:
         if failed is None and changed is not None:
             failed = f"it changed values that {changed} holds, which a program would not change again"
         if failed is None and plan is not None:
+            before, traced = tally.of_process(), clock.lap()
             how = self._options.get("backend")
             entry = Entry(reach, len(tensors), kind.loose, held, plan, session.trace.hosts, how)
+            tally.add(programs=1, equations=len(entry.program), tracing=traced, compiling=clock.lap())
+            if self._options.get("verbose"):
+                self._report(before, len(plan.program), entry)
             self._stick(kind, session)
             self._keep(kind, numbers, entry)
             kind.match = matching(args, kwargs, self._static, len(tensors)) or _never
@@ -369,6 +389,23 @@ class CompiledModule(Module):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
+def _checked(options: Any) -> dict[str, Any]:
+    """The options of `compile`, if all are known."""
+    known = f"'backend', one of {', '.join(_BACKENDS)}; 'verbose' and 'warn', True or False"
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"compile: given options={options!r}, expected a dictionary: {known}")
+    given = dict(options or {})
+    strange = [name for name in given if name not in ("backend", "verbose", "warn")]
+    if strange:
+        raise ValueError(f"compile: given the option {strange[0]!r}, which is not known; expected {known}")
+    if given.get("backend") not in (None, *_BACKENDS):
+        raise ValueError(f"compile: given the option backend={given['backend']!r}, expected {known}")
+    for name in ("verbose", "warn"):
+        if not isinstance(given.get(name, True), bool):
+            raise TypeError(f"compile: given the option {name}={given[name]!r}, expected {known}")
+    return given
+
+
 @overload
 def compile(
     fn: Module, *, static_argnames: Sequence[str] = (), fullgraph: bool = False, options: dict[str, Any] | None = None
@@ -417,7 +454,8 @@ def compile(
     options
         ``{"backend": ...}``: ``"c"`` for one C function (on the CPU, where there is a compiler: the default),
         ``"flat"`` for a list of NumPy calls, ``"interpret"`` for the equations one by one, on any device.
-        ``{"warn": False}``: nobody is told where it runs as it is.
+        ``{"warn": False}``: nobody is told where it runs as it is. ``{"verbose": True}``: of each program it is said,
+        on the standard error, how long tracing and compiling took, and how large it is.
 
     Returns
     -------
@@ -457,11 +495,7 @@ def compile(
         raise TypeError(f"compile: given a {type(fn).__name__}, expected a function, a method or a module")
     if any(ask(fn) for ask in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)):
         raise TypeError("compile: given a generator or a coroutine, expected a function that returns its result")
-    given = dict(options or {})
-    if given.keys() - {"backend", "warn"} or given.get("backend") not in (None, *_BACKENDS):
-        raise ValueError(
-            f"compile: given options={given!r}, expected 'backend', one of {', '.join(_BACKENDS)}, and 'warn', a bool"
-        )
+    given = _checked(options)
     static = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     if isinstance(fn, Module):
         return CompiledModule(fn, static, bool(fullgraph), given)

@@ -271,6 +271,22 @@ def test_settings_that_the_function_sets_itself():
 
 
 # -- mixed precision -----------------------------------------------------------------------------------
+def scaled_step(model, optimizer, scaler, clipped):
+    def step(x, y):
+        optimizer.zero_grad()
+        with lg.autocast("cpu", dtype=lg.float16):
+            loss = F.mse_loss(model(x), y)
+        scaler.scale(loss).backward()
+        if clipped:
+            scaler.unscale_(optimizer)
+            lg.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        scaler.step(optimizer)
+        scaler.update()
+        return loss.detach()
+
+    return step
+
+
 @pytest.mark.parametrize("name", ["SGD", "Adam"])
 @pytest.mark.parametrize("clipped", [False, True])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -281,19 +297,7 @@ def test_a_scaler_leaves_out_steps_that_overflow(name, clipped):
         model = network().to(lg.float32)
         optimizer = getattr(lg.optim, name)(model.parameters(), lr=0.1)
         scaler = lg.GradScaler("cpu", init_scale=2.0**14, growth_interval=3)
-
-        def step(x, y):
-            optimizer.zero_grad()
-            with lg.autocast("cpu", dtype=lg.float16):
-                loss = F.mse_loss(model(x), y)
-            scaler.scale(loss).backward()
-            if clipped:
-                scaler.unscale_(optimizer)
-                lg.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
-            scaler.step(optimizer)
-            scaler.update()
-            return loss.detach()
-
+        step = scaled_step(model, optimizer, scaler, clipped)
         run = lg.compile(step) if compiling else step
         own = []
         for k, (x, y) in enumerate(batches() * 3):
@@ -302,12 +306,23 @@ def test_a_scaler_leaves_out_steps_that_overflow(name, clipped):
         counts = [state.get("step", 0) for state in optimizer.state.values()]
         found.append((own, [p.tolist() for p in model.parameters()], counts))
         if compiling:
-            assert run.cache_info().hits >= len(own) - 4, run.cache_info()
-            assert run.cache_info().misses <= 4
+            assert run.cache_info().misses <= 3, run.cache_info()
     assert len({scale for _, scale in found[0][0]}) > 3
     for a, b in zip(*found, strict=True):
         for x, y in zip(a, b, strict=True):
             np.testing.assert_allclose(np.asarray(y), np.asarray(x), rtol=1e-5)
+
+
+def autocast_step(model, optimizer, inside):
+    def step(x, y):
+        optimizer.zero_grad()
+        with lg.autocast("cpu", dtype=lg.float16) if inside else lg.enable_grad():
+            loss = F.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return step
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -317,16 +332,7 @@ def test_casts_that_autocast_keeps(inside, before):
     found = []
     for compiling in (False, True):
         model = network().to(lg.float32)
-        optimizer = lg.optim.SGD(model.parameters(), lr=0.1)
-
-        def step(x, y):
-            optimizer.zero_grad()
-            with lg.autocast("cpu", dtype=lg.float16) if inside else lg.enable_grad():
-                loss = F.mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-            return loss.detach()
-
+        step = autocast_step(model, lg.optim.SGD(model.parameters(), lr=0.1), inside)
         run, losses = lg.compile(step, fullgraph=True) if compiling else step, []
         with lg.autocast("cpu", dtype=lg.float16):
             for x, y in batches():
