@@ -23,7 +23,7 @@ from .guards import Held
 from .reach import Reach
 from .session import MISSED, Session
 from .signatures import Unhashable, matching, modes, replaceable, replaced, signature
-from .watches import VALUES, same
+from .watches import VALUES, exactly, same
 
 __all__ = ["CacheInfo", "Compiled", "CompiledModule", "compile"]
 
@@ -61,7 +61,7 @@ class _Kind:
 
     def fixed(self, numbers: Sequence[float]) -> tuple[Any, ...]:
         """The floats that must stay; zeros of both signs are two numbers."""
-        return tuple([x if x and x == x else repr(x) for i, x in enumerate(numbers) if i not in self.loose])
+        return tuple([exactly(x) for i, x in enumerate(numbers) if i not in self.loose])
 
     def loosen(self, numbers: list[float], free: Sequence[bool]) -> None:
         """Let floats that are others than in the call before be given to programs."""
@@ -122,6 +122,15 @@ class Compiled:
                 self._eager += 1
                 return self._function(*args, **kwargs)
             self._recent = kind
+        made = self._served(kind, found, args, kwargs)
+        if made is not MISS:
+            return made
+        with self._lock:
+            made = self._served(kind, found, args, kwargs)  # another thread may have made a program meanwhile
+            return self._trace(kind, found, args, kwargs) if made is MISS else made
+
+    def _served(self, kind: "_Kind", found: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a program gives, or the function where no program can be made; `MISS` if one is to be made."""
         for entry in kind.programs(found[2]):
             made = entry.call(found, self._function, args, kwargs)
             if made is not MISS:
@@ -130,8 +139,7 @@ class Compiled:
         if kind.refused > 1:
             self._eager += 1
             return self._function(*args, **kwargs)
-        with self._lock:
-            return self._trace(kind, found, args, kwargs)
+        return MISS
 
     @property
     def function_itself(self) -> Callable[..., Any]:
@@ -196,7 +204,7 @@ class Compiled:
         parts = [signature(x, tensors, numbers) for x in args]
         for name, value in kwargs.items():
             if name in self._static:
-                parts.append((name, type(value), value))
+                parts.append((name, type(value), exactly(value)))
             else:
                 parts.append((name, signature(value, tensors, numbers)))
         if not device.layers.isdisjoint([type(x.array) for x in tensors]):

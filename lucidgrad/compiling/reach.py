@@ -154,7 +154,7 @@ class Reach:
         return all(id(source) in known for source in sources if is_foreign(source))
 
     def settings_changed(self) -> bool:
-        """Whether settings of optimisers are others than in the beginning; numbers that were traced are floats again."""
+        """Whether settings of optimisers are others than before; traced numbers among them are floats again."""
         for group, _ in self._settings:
             group.update((name, value.value) for name, value in group.items() if type(value) is TracedNumber)
         return not all(

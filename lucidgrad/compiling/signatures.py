@@ -15,7 +15,7 @@ from lucidgrad.core.source import definition, run as define
 from lucidgrad.func import trees
 
 from .reach import is_foreign
-from .watches import VALUES
+from .watches import VALUES, exactly
 
 __all__ = ["Unhashable", "matching", "modes", "replaceable", "replaced", "signature"]
 
@@ -39,7 +39,7 @@ def signature(value: Any, tensors: list[Any], numbers: list[float]) -> Any:
         numbers.append(value)
         return kind
     if kind in VALUES:
-        return kind, value if value or kind is not complex else repr(value)
+        return kind, exactly(value)
     if kind is tuple or kind is list:
         return kind, *[signature(part, tensors, numbers) for part in value]
     if kind is dict:
@@ -131,7 +131,7 @@ class _Writer:
         elif kind is float:
             self.need(f"type({word}) is float")
             self.numbers.append(word)
-        elif kind in VALUES and (value or kind is not complex):
+        elif kind in VALUES and kind is not complex:
             self.need(f"type({word}) is {self.known(kind)} and {word} == {self.known(value)}")
         elif kind is tuple or kind is list:
             self.need(f"type({word}) is {self.known(kind)} and len({word}) == {len(value)}")

@@ -8,7 +8,7 @@ usual case. Where they are not, the exact way decides, and remembers what it fou
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["VALUES", "Cells", "Items", "Names", "Others", "Watch", "same"]
+__all__ = ["VALUES", "Cells", "Items", "Names", "Others", "Watch", "exactly", "same"]
 
 #: Types of values that are told by what they are, not by which object.
 VALUES = (bool, int, float, complex, str, bytes, type(None))
@@ -20,9 +20,13 @@ def same(new: Any, old: Any) -> bool:
     """Whether a value counts as another: the same object, or a plain value that nothing tells apart."""
     if new is old:
         return True
-    if type(new) is not type(old) or type(new) not in VALUES:
-        return False
-    return bool(new == old) and (new != 0 or str(new) == str(old))  # -0.0 is not 0.0
+    return type(new) is type(old) and type(new) in VALUES and bool(exactly(new) == exactly(old))
+
+
+def exactly(value: Any) -> Any:
+    """What tells a plain value from all others of its type: -0.0 is not 0.0, and not a number is itself."""
+    kind = type(value)
+    return repr(value) if kind is complex or (kind is float and (not value or value != value)) else value
 
 
 class Watch:
