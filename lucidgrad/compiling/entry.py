@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import lucidgrad as lg
 from lucidgrad.core import device
-from lucidgrad.core.dispatch import box
+from lucidgrad.core.dispatch import bound, box
+from lucidgrad.core.modes import state, unusual
 from lucidgrad.core.tape import storage, touch
 from lucidgrad.func import trees
 from lucidgrad.levels.numbers import Outcome
@@ -193,8 +194,13 @@ class Entry:
             self.held.touch()
         for i, k in self._given_grads:
             tensors[i]._grad = None if k is None else box(made[k])
+        blank, fresh = bound["blank"], state.fresh if unusual else None
         for x, k in self._held_grads:
-            x._grad = None if k is None else box(made[k])
+            new = None
+            if k is not None:  # what `box` does, without a call for each
+                new = blank()
+                new.array, new._node, new._alias, new._grad = made[k], None, fresh, None
+            x._grad = new
         for host in self.settings:
             if host.flag is None or not made[host.flag]:  # of steps that are left out nothing is noted
                 host.done()

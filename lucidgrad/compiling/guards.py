@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
+import lucidgrad as lg
+from lucidgrad.backends.cpu.compiled import looks
 from lucidgrad.core import device
 from lucidgrad.core.source import definition, run as define
 from lucidgrad.core.tape import storage
@@ -20,6 +22,8 @@ __all__ = ["Guard", "Held"]
 
 #: With more conditions than that no function is written out.
 _MOST = 50_000
+#: Of so many objects it is quicker to let C look.
+_MANY = 60
 _array_of = operator.attrgetter("array")
 _node_of = operator.attrgetter("_node")
 
@@ -95,10 +99,24 @@ class Held:
         self._arrays, self._marks = arrays, None
         return True
 
+    def ready(self) -> None:
+        """Fill slots that can't be read quickly while they are empty."""
+        for x in self._fixed:
+            x._grad = getattr(x, "_grad", None)
+
+    def slots(self) -> list[tuple[Any, str, Any]]:
+        """Objects, names of slots, and what is in them, if all tensors are the same in every run."""
+        tensors = [(x, name, getattr(x, name)) for x in self._fixed for name in ("array", "_node")]
+        grads = [None if bare else looks.ANYTHING for bare in self._bare]
+        return [*tensors, *((x, "_grad", grad) for x, grad in zip(self._fixed, grads, strict=True))]
+
+    @property
+    def moving(self) -> bool:
+        """Whether others may come in the place of tensors: gradients do."""
+        return bool(self._owners)
+
     def written(self, scope: dict[str, Any]) -> tuple[list[str], list[str]]:
         """Conditions under which the arrays are the same objects, and the words for these."""
-        for x in self._fixed:
-            x._grad = getattr(x, "_grad", None)  # an empty slot can't be read quickly
         scope.update((f"t{i}", x) for i, x in enumerate(self._fixed))
         words = [f"t{i}" for i in range(len(self._fixed))]
         found = [f"{word}._grad is {'' if bare else 'not '}None" for word, bare in zip(words, self._bare, strict=True)]
@@ -147,21 +165,43 @@ class Guard:
 
     def __init__(self, reach: Reach, held: Held) -> None:
         self._reach, self._held = reach, held
+        held.ready()
         self._scope: dict[str, Any] = {"is_": operator.is_, "closely": self._closely}
+        self._in_c = self._has_much()
+        self._whole = [watch for watch in reach.watches if self._in_c and watch.whole]
         conditions: list[str] = []
+        words: list[str] = []
         for k, watch in enumerate(reach.watches):
-            conditions += watch.written(f"w{k}", self._scope)
-        more, words = held.written(self._scope)
-        conditions += more
-        words += [word for k, watch in enumerate(reach.watches) for word in watch.numbers(f"w{k}")]
-        lines = ["try:"]
-        if conditions:
-            lines += [f"    if not ({' and '.join(conditions)}): return closely()"]
-        lines += [f"    return [{', '.join(words)}]"]
-        lines += ["except (AttributeError, LookupError, ValueError): return closely()  # something is gone"]
+            if watch not in self._whole:
+                conditions += watch.written(f"w{k}", self._scope)
+            words += watch.numbers(f"w{k}")
+        lines = [f"    if not ({' and '.join(conditions)}): return closely()"] if conditions else []
+        if self._in_c:
+            self._renew_known()
+            lines += ["    now = known", "    if differ(now[0]): return closely()"]
+            lines += [f"    return now[1] + [{', '.join(words)}]"]
+        else:
+            more, arrays = held.written(self._scope)
+            lines += [f"    if not ({' and '.join(more)}): return closely()"] if more else []
+            lines += [f"    return [{', '.join(arrays + words)}]"]
+        lines = ["try:", *lines, "except (AttributeError, LookupError, ValueError): return closely()  # it is gone"]
         self.look = self._closely
-        if len(conditions) < _MOST:
+        if len(conditions) + len(self._scope) < _MOST:
             self.look = define(definition("look()", lines), self._scope, "guard")["look"]
+
+    def _has_much(self) -> bool:
+        """Whether there is so much to look at that C should, and C can."""
+        entries = sum(len(watch.holder) for watch in self._reach.watches if watch.whole)
+        if 3 * len(self._held) + entries < _MANY or self._held.moving:
+            return False
+        self._scope["differ"] = looks.differ()
+        known = [looks.offset(lg.Tensor, name) for name in ("array", "_node", "_grad")]
+        return self._scope["differ"] is not None and None not in known
+
+    def _renew_known(self) -> None:
+        """What C compares with, and the arrays, at once: another thread may be looking."""
+        things = looks.Things(self._held.slots(), [watch.holder for watch in self._whole])
+        self._scope["known"] = things.address, [x.array for x in self._held.tensors], things
 
     def _closely(self) -> list[Any] | None:
         """The same, exactly; what counts as the same is known from now on."""
@@ -172,5 +212,8 @@ class Guard:
             return None
         for k, watch in enumerate(self._reach.watches):
             watch.renew(f"w{k}", self._scope)
-        self._held.renew(self._scope)
+        if self._in_c:
+            self._renew_known()
+        else:
+            self._held.renew(self._scope)
         return [*arrays, *(watch.known[i] for watch, i in self._reach.numbers())]

@@ -65,6 +65,11 @@ class Watch:
         self.known = now
         return True
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is a dictionary that must stay as it is."""
+        return False
+
     def places(self) -> dict[int, Any]:
         """Of each value that can be replaced by another for a while: which place it is in."""
         return {}
@@ -112,6 +117,11 @@ class Names(Watch):
     def __init__(self, path: str, holder: dict[str, Any], names: Sequence[str], size: int | None = None) -> None:
         self.names, self.size = names, size
         super().__init__(path, holder)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all names count, and all values."""
+        return self.size is not None and not self.loose
 
     def now(self) -> list[Any]:
         """The values at present."""

@@ -78,7 +78,7 @@ class _Again:
         if self._counts:
             for state in self.states:
                 state["step"] = self.number
-        else:
+        elif self.optimizer._advances:
             for state in self.states:
                 self.optimizer._advance(state, self.number, self.group)
         self.optimizer._opt_called = True
@@ -96,6 +96,7 @@ class Elementwise(Optimizer):
 
     _rule: ClassVar[Step]
     _compiles = True
+    _advances: ClassVar[bool] = True  # whether `_advance` does anything
 
     @functools.cached_property
     def _memos(self) -> dict[int, "_Memo"]:
