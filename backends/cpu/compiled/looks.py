@@ -47,7 +47,7 @@ def differ() -> Callable[[int], int] | None:
 
 
 @functools.cache
-def offset(kind: type, name: str) -> int | None:
+def offset(kind: Any, name: str) -> int | None:
     """Where objects of a type keep what is in a slot; None if that can't be found out."""
     mark, made = object(), kind.__new__(kind)
     setattr(made, name, mark)
