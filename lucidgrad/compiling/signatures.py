@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.core import dtype as dtypes
+from lucidgrad.backends.cpu.compiled import looks
+from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.device import get_default_device as place
 from lucidgrad.core.modes import precision, recording, unusual
 from lucidgrad.core.source import definition, run as define
@@ -22,6 +23,8 @@ __all__ = ["Unhashable", "matching", "modes", "replaceable", "replaced", "signat
 _USUAL = (True, None, None)
 #: So many arguments are looked at one by one.
 _MOST = 5_000
+#: Of so many tensors it is quicker to let C look.
+_MANY = 6
 
 
 class Unhashable(Exception):
@@ -92,6 +95,14 @@ def modes() -> tuple[Any, ...]:
     return found
 
 
+def _plain(tensors: Sequence[Any]) -> bool:
+    """Whether C can look at tensors."""
+    home = device.backend_named("cpu")
+    return len(tensors) <= looks.MOST and all(
+        device.by_array.get(type(x.array)) is home and getattr(x, "_grad", None) is None for x in tensors
+    )
+
+
 class _Strange(Exception):
     """Arguments that no function is written out for."""
 
@@ -99,10 +110,12 @@ class _Strange(Exception):
 class _Writer:
     """The lines that look at the arguments of a call, made of an example."""
 
-    def __init__(self) -> None:
+    def __init__(self, in_c: bool) -> None:
         self.lines: list[str] = []
+        self.in_c = in_c  # whether tensors are looked at together, later
         self.scope: dict[str, Any] = {}
         self.tensors: list[str] = []
+        self.examples: list[Any] = []  # the tensors themselves
         self.numbers: list[str] = []
         self._conditions: list[str] = []
 
@@ -157,6 +170,9 @@ class _Writer:
             raise _Strange
         array, made = x.array, f"a{len(self.tensors)}"
         self.tensors.append(word)
+        self.examples.append(x)
+        if self.in_c:
+            return
         self.need(f"type({word}) is Tensor and type({made} := {word}.array) is {self.known(type(array))}")
         self.need(f"{made}.shape == {self.known(array.shape)} and {made}.dtype is {self.known(array.dtype)}")
         self.need(f"{word}._node is {'None' if x._node is None else 'not None'}")
@@ -170,7 +186,9 @@ def matching(
 
     It gives the tensors, their arrays and the floats among the arguments, or None: maybe not. None if there is none.
     """
-    writer = _Writer()
+    leaves = [x for x in trees.flatten((args, kwargs))[0] if type(x) is lg.Tensor]
+    differing = looks.strange(lg.Tensor) if count >= _MANY and _plain(leaves) else None
+    writer = _Writer(differing is not None)
     try:
         names = f"tuple(kwargs) == {writer.known(tuple(kwargs))}" if kwargs else "not kwargs"
         writer.need(f"len(args) == {len(args)} and {names}")
@@ -185,7 +203,14 @@ def matching(
     if len(writer.tensors) != count:  # the same one twice
         return None
     words = writer.tensors
-    if count == 2:
+    if differing is not None:
+        kinds = looks.Kinds(writer.examples)
+        items = f"id(all_ := ({', '.join(words)})) + {tuple.__basicsize__}"
+        writer.scope.update(strange=differing, alive=kinds)
+        writer.need(f"not strange({items}, {kinds.address})")
+        writer.settle()
+        writer.lines += [f"a{i} = {word}.array" for i, word in enumerate(words)]
+    elif count == 2:
         writer.need(f"{words[0]} is not {words[1]}")
     elif count > 2:
         writer.need(f"len({{{', '.join(f'id({word})' for word in words)}}}) == {count}")

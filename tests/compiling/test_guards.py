@@ -72,9 +72,14 @@ def test_each_tensor_that_is_held_takes_few_steps(make, few, many, c, monkeypatc
     assert instructions < (10 if c else 70) and functions == 0 and in_c < 2, (instructions, functions, in_c)
 
 
-def test_each_argument_takes_few_steps():
-    instructions, functions, in_c = slope(bench.arguments, 5, 50)
-    assert instructions < 75 and functions == 0 and in_c <= 3, (instructions, functions, in_c)
+@pytest.mark.parametrize("c", [True, False])
+def test_each_argument_takes_few_steps(c, monkeypatch):
+    if c and building.why_not() is not None:
+        pytest.skip("there is no compiler")
+    if not c:
+        monkeypatch.setattr(looks, "strange", lambda kind: None)
+    instructions, functions, in_c = slope(bench.arguments, 8, 50)
+    assert instructions < (20 if c else 75) and functions == 0 and in_c <= (0 if c else 3), (instructions, in_c)
 
 
 def test_many_signatures_take_no_more_steps_than_few():
@@ -137,6 +142,66 @@ def test_changes_are_seen_by_python_and_by_c(name, count):
             mine, expected = compiled(x), function(x)
             assert mine.item() == expected.item() and mine.requires_grad == expected.requires_grad
     assert compiled.cache_info().eager == 0
+
+
+def _given():
+    """Arguments whose sizes, dtypes and histories differ; and names in another order than that of the alphabet."""
+    lg.manual_seed(0)
+    tree = {"z": lg.rand(2, 3), "b": lg.rand(3, 2), "m": (lg.rand(()), lg.rand(4, dtype=lg.float64))}
+    return [tree, [lg.rand(3, requires_grad=True), lg.rand(3), lg.arange(5)], lg.rand(0, 2), lg.rand(2, 3) * 2]
+
+
+def _reached(given):
+    tree, more, empty, last = given
+    return [tree["z"], tree["b"], *tree["m"], *more, empty, last]
+
+
+def _weighted(*given):
+    weights = [(k + 1.0) * x.sum() * x.ndim for k, x in enumerate(_reached(given))]
+    return sum(weights) + sum(x.grad.sum() for x in _reached(given) if x.grad is not None)
+
+
+def _swapped(tree):
+    tree["z"], tree["b"] = tree["b"], tree["z"]
+
+
+OTHERS = {
+    "the same": lambda g: None,
+    "sizes in another order": lambda g: _swapped(g[0]),
+    "another size": lambda g: g[0].update(z=lg.rand(2, 4)),
+    "another rank": lambda g: g[1].__setitem__(1, lg.rand(3, 1)),
+    "another dtype": lambda g: g[1].__setitem__(1, lg.rand(3, dtype=lg.float64)),
+    "no history": lambda g: g[1].__setitem__(0, lg.rand(3)),
+    "a history": lambda g: g[1].__setitem__(1, lg.rand(3, requires_grad=True)),
+    "a gradient": lambda g: setattr(g[1][1], "grad", lg.ones(3)),
+    "the same one twice": lambda g: g.__setitem__(3, g[0]["z"]),
+    "another layout": lambda g: g.__setitem__(3, lg.rand(3, 2).T),
+    "half": lambda g: g.__setitem__(3, lg.rand(2, 3).to(lg.bfloat16)),
+    "names": lambda g: g[0].update(b=g[0].pop("b")),
+}
+
+
+def _changed(name):
+    given = _given()
+    OTHERS[name](given)
+    return given
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_arguments_are_told_apart_by_c(name):
+    compiled = lg.compile(_weighted)
+    for _ in range(2):
+        compiled(*_given())
+    (kind,) = compiled._kinds.values()
+    other, again = _changed(name), _changed(name)
+    same = name in ("the same", "another layout")
+    assert (kind.match(tuple(other), {}) is not None) is same
+    assert compiled(*other).item() == pytest.approx(_weighted(*again).item(), rel=1e-6)
+    assert compiled(*_given()).item() == pytest.approx(_weighted(*_given()).item(), rel=1e-6)
+    if building.why_not() is None:
+        assert "strange" in kind.match.__code__.co_names
+    with pytest.raises(AttributeError):  # what is no tensor is told apart, too, and reaches the function
+        compiled(*_given()[:3], 3)
 
 
 @pytest.mark.skipif(building.why_not() is not None, reason="there is no compiler")

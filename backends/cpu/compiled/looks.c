@@ -30,3 +30,42 @@ EXPORT long lg_differ(const things *t)
     }
     return 0;
 }
+
+typedef struct {
+    long count;                 /* of tensors, */
+    void *tensor, *array;       /* which have these types, as have their arrays; */
+    void *none;
+    long kind, holds, node, grad; /* where objects keep their type, and tensors what they have; */
+    long data;                  /* where arrays keep the address of their elements, and the rest behind it; */
+    void **dtypes;
+    const long *ranks, *sizes;  /* the sizes of one after the other; */
+    const long *grown;          /* and whether they have a node */
+} kinds;
+
+#define PART(T, object, offset) (*(T *)((char *)(object) + (offset)))
+
+/* Whether tensors are others than expected, or one is there twice; `first` is the first item of a tuple. */
+EXPORT long lg_strange(void **first, const kinds *t)
+{
+    const long *size = t->sizes;
+    long room = 4;
+    while (room < 2 * t->count) room *= 2;
+    void *met[room];
+    for (long k = 0; k < room; k++) met[k] = 0;
+    for (long i = 0; i < t->count; i++) {
+        void *x = first[i];
+        if (PART(void *, x, t->kind) != t->tensor) return 1;
+        void *a = PART(void *, x, t->holds), *node = PART(void *, x, t->node), *grad = PART(void *, x, t->grad);
+        if (!a || !node || PART(void *, a, t->kind) != t->array) return 1;
+        if ((node != t->none) != t->grown[i] || (grad && grad != t->none)) return 1;
+        if (PART(int, a, t->data + 8) != t->ranks[i] || PART(void *, a, t->data + 40) != t->dtypes[i]) return 1;
+        const long *own = PART(long *, a, t->data + 16);
+        for (long k = 0; k < t->ranks[i]; k++)
+            if (own[k] != *size++) return 1;
+        long k = ((unsigned long)x >> 4) & (room - 1);
+        for (; met[k]; k = (k + 1) & (room - 1))
+            if (met[k] == x) return 1;
+        met[k] = x;
+    }
+    return 0;
+}

@@ -10,12 +10,19 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import building
+import numpy as np
 
-__all__ = ["ANYTHING", "Things", "differ", "offset"]
+from . import building
+from .library import OFFSET, OFFSET_IS_KNOWN
+
+__all__ = ["ANYTHING", "MOST", "Kinds", "Things", "differ", "offset", "strange"]
 
 #: In the place of what is in a slot: anything but None.
 ANYTHING = object()
+#: Where objects keep their type: at the end of what all have.
+_KIND = OFFSET - 8
+#: So many tensors at most are looked at together.
+MOST = 4096
 
 
 class _Things(ctypes.Structure):
@@ -32,18 +39,48 @@ class _Things(ctypes.Structure):
     )
 
 
-@functools.cache
 def differ() -> Callable[[int], int] | None:
     """``differ(address)`` of `Things`: zero if all is as it was. None where C can't tell."""
+    return _function("lg_differ", (ctypes.c_void_p,))
+
+
+def strange(kind: Any) -> Callable[[int, int], int] | None:
+    """``strange(address of the first item of a tuple, address)`` of `Kinds`: zero if all tensors are like that.
+
+    None where C can't tell; ``kind`` is the class of tensors.
+    """
+    slots = [offset(kind, name) for name in ("array", "_node", "_grad")]
+    return (
+        None if None in slots or not _layout_is_known() else _function("lg_strange", (ctypes.c_size_t, ctypes.c_void_p))
+    )
+
+
+@functools.cache
+def _layout_is_known() -> bool:
+    """Whether objects have their types, and arrays their sizes and dtypes, where C looks for them."""
+    array = np.zeros((3, 5), np.int16)
+    sizes = ctypes.c_size_t.from_address(id(array) + OFFSET + 16).value
+    return (
+        OFFSET_IS_KNOWN
+        and ctypes.sizeof(ctypes.c_long) == 8
+        and ctypes.c_size_t.from_address(id(array) + _KIND).value == id(np.ndarray)
+        and ctypes.c_int.from_address(id(array) + OFFSET + 8).value == 2
+        and list((ctypes.c_long * 2).from_address(sizes)) == [3, 5]
+        and ctypes.c_size_t.from_address(id(array) + OFFSET + 40).value == id(array.dtype)
+    )
+
+
+@functools.cache
+def _function(name: str, takes: tuple[Any, ...]) -> Callable[..., int] | None:
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
     if sys.implementation.name != "cpython" or not locked or building.why_not() is not None:
         return None
     library = building.load("looks", ["looks.c"])
     if library is None:
         return None
-    found = ctypes.PyDLL(library._name).lg_differ
-    found.argtypes, found.restype = [ctypes.c_void_p], ctypes.c_long
-    return found  # type: ignore[no-any-return]
+    found = getattr(ctypes.PyDLL(library._name), name)
+    found.argtypes, found.restype = list(takes), ctypes.c_long
+    return found
 
 
 @functools.cache
@@ -57,6 +94,11 @@ def offset(kind: Any, name: str) -> int | None:
     if len(found) != 1 or ctypes.c_size_t.from_address(id(made) + found[0]).value != 0:
         return None
     return found[0]
+
+
+def _offset_in(x: Any, name: str) -> int:
+    kind: Any = type(x)
+    return offset(kind, name) or 0
 
 
 class Things:
@@ -74,7 +116,7 @@ class Things:
         entries = [part for holder in dictionaries for pair in holder.items() for part in pair]
         self._alive = [*slots, *dictionaries, *entries]  # so that no other objects get their addresses
         self._parts = [
-            _words([id(x) + (offset(type(x), name) or 0) for x, name, _ in slots]),
+            _words([id(x) + _offset_in(x, name) for x, name, _ in slots]),
             _words([0 if value is ANYTHING else id(value) for _, _, value in slots]),
             _words(list(map(id, dictionaries))),
             _words(list(map(len, dictionaries))),
@@ -86,5 +128,42 @@ class Things:
         self.address = ctypes.addressof(self._whole)
 
 
-def _words(values: list[int]) -> Any:
+class _Kinds(ctypes.Structure):
+    _fields_ = (
+        ("count", ctypes.c_long),
+        ("tensor", ctypes.c_void_p),
+        ("array", ctypes.c_void_p),
+        ("none", ctypes.c_void_p),
+        ("kind", ctypes.c_long),
+        ("holds", ctypes.c_long),
+        ("node", ctypes.c_long),
+        ("grad", ctypes.c_long),
+        ("data", ctypes.c_long),
+        ("dtypes", ctypes.c_void_p),
+        ("ranks", ctypes.c_void_p),
+        ("sizes", ctypes.c_void_p),
+        ("grown", ctypes.c_void_p),
+    )
+
+
+class Kinds:
+    """Shapes, dtypes and histories of tensors on the CPU, which have no gradients: C compares others with them."""
+
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        kind, arrays = type(tensors[0]), [x.array for x in tensors]
+        slots = [_offset_in(tensors[0], name) for name in ("array", "_node", "_grad")]
+        self._alive = [kind, *(array.dtype for array in arrays)]
+        self._parts = [
+            _words([id(array.dtype) for array in arrays]),
+            _words([array.ndim for array in arrays]),
+            _words([n for array in arrays for n in array.shape]),
+            _words([x._node is not None for x in tensors]),
+        ]
+        self._whole = _Kinds(
+            len(tensors), id(kind), id(np.ndarray), id(None), _KIND, *slots, OFFSET, *map(ctypes.addressof, self._parts)
+        )
+        self.address = ctypes.addressof(self._whole)
+
+
+def _words(values: Sequence[int]) -> Any:
     return (ctypes.c_size_t * (len(values) or 1))(*values)
