@@ -49,31 +49,34 @@ def strange(kind: Any) -> Callable[[int, int], int] | None:
 
     None where C can't tell; ``kind`` is the class of tensors.
     """
-    slots = [offset(kind, name) for name in ("array", "_node", "_grad")]
-    return (
-        None if None in slots or not _layout_is_known() else _function("lg_strange", (ctypes.c_size_t, ctypes.c_void_p))
-    )
+    if None in [offset(kind, name) for name in ("array", "_node", "_grad")] or not _layout_is_known():
+        return None
+    return _function("lg_strange", (ctypes.c_size_t, ctypes.c_void_p))
 
 
 @functools.cache
 def _layout_is_known() -> bool:
     """Whether objects have their types, and arrays their sizes and dtypes, where C looks for them."""
     array = np.zeros((3, 5), np.int16)
-    sizes = ctypes.c_size_t.from_address(id(array) + OFFSET + 16).value
     return (
         OFFSET_IS_KNOWN
         and ctypes.sizeof(ctypes.c_long) == 8
-        and ctypes.c_size_t.from_address(id(array) + _KIND).value == id(np.ndarray)
+        and _word(array, _KIND) == id(np.ndarray)
         and ctypes.c_int.from_address(id(array) + OFFSET + 8).value == 2
-        and list((ctypes.c_long * 2).from_address(sizes)) == [3, 5]
-        and ctypes.c_size_t.from_address(id(array) + OFFSET + 40).value == id(array.dtype)
+        and _word(array, OFFSET + 40) == id(array.dtype)
+        and list((ctypes.c_long * 2).from_address(_word(array, OFFSET + 16))) == [3, 5]
     )
+
+
+def _word(x: Any, at: int) -> int:
+    """What stands somewhere in an object."""
+    return ctypes.c_size_t.from_address(id(x) + at).value
 
 
 @functools.cache
 def _function(name: str, takes: tuple[Any, ...]) -> Callable[..., int] | None:
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
-    if sys.implementation.name != "cpython" or not locked or building.why_not() is not None:
+    if not OFFSET_IS_KNOWN or not locked or building.why_not() is not None:
         return None
     library = building.load("looks", ["looks.c"])
     if library is None:
@@ -86,14 +89,14 @@ def _function(name: str, takes: tuple[Any, ...]) -> Callable[..., int] | None:
 @functools.cache
 def offset(kind: Any, name: str) -> int | None:
     """Where objects of a type keep what is in a slot; None if that can't be found out."""
+    if not OFFSET_IS_KNOWN:
+        return None
     mark, made = object(), kind.__new__(kind)
     setattr(made, name, mark)
     words = range(object.__basicsize__, kind.__basicsize__, ctypes.sizeof(ctypes.c_size_t))
-    found = [k for k in words if ctypes.c_size_t.from_address(id(made) + k).value == id(mark)]
+    found = [k for k in words if _word(made, k) == id(mark)]
     delattr(made, name)
-    if len(found) != 1 or ctypes.c_size_t.from_address(id(made) + found[0]).value != 0:
-        return None
-    return found[0]
+    return found[0] if len(found) == 1 and _word(made, found[0]) == 0 else None
 
 
 def _offset_in(x: Any, name: str) -> int:
