@@ -31,7 +31,7 @@ _PACKAGES = {"cuda": "cupy", "strict": "array_api_strict"}  # of devices that ar
 
 
 def show_config() -> None:
-    """Print the version, the devices and their libraries, the compiled kernels, and what is cached where.
+    """Print the version, the devices and their libraries, compiled kernels and programs, and what is cached where.
 
     Nothing is imported or compiled for it; ``python -m lucidgrad`` also tests gradients on every device.
 
@@ -57,10 +57,10 @@ def show_config() -> None:
     print("kernels")
     print(f"  compiled for the CPU: {building.status()}, {threads.get_num_threads()} threads")
     made = tally.of_process()
-    print(
-        f"  programs of this process: {made.programs}, with {made.equations} equations, traced in {made.tracing:.1f} s"
-    )
-    print(f"  and compiled in {made.compiling:.1f} s; libraries: {made.built} built, {made.found} found on disk")
+    print(f"  built in this process: {made.built}, found on disk: {made.found}")
+    print("programs")
+    print(f"  made in this process: {made.programs}, with {made.equations} equations")
+    print(f"  traced in {made.tracing:.1f} s, compiled in {made.compiling:.1f} s")
     print("caches")
     for folder in _caches(building.folder()):
         print(f"  {folder}: {_megabytes(folder)}")

@@ -247,8 +247,11 @@ class Compiled:
     # -- tracing
     def _trace(self, kind: _Kind, found: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function as it is, and make a program of what it did."""
-        self._misses += 1
         tensors, _, numbers = found
+        if self._is_hopeless(kind, numbers):
+            self._eager += 1
+            return self._function(*args, **kwargs)
+        self._misses += 1
         reach = Reach(self._function, [x for x in trees.flatten((args, kwargs))[0] if type(x) not in VALUES])
         if not reach.asks_types:
             kind.loosen(numbers, replaceable((args, *(kwargs[name] for name in self._following(kwargs)))))
@@ -294,6 +297,17 @@ class Compiled:
                 self._tell(failed, session.trace.where)
         return result
 
+    def _is_hopeless(self, kind: _Kind, numbers: Sequence[float]) -> bool:
+        """Whether programs are hardly ever used a second time, since something outside keeps changing."""
+        if self._misses <= _MANY or self._hits > self._misses or self._fullgraph:
+            return False
+        changed = [entry.reach.changed() for entry in kind.programs(numbers)]
+        if not changed or None in changed:
+            return False
+        kind.refused = 2
+        self._tell(f"values that {changed[0]} holds are others in nearly every call, each with a program of its own")
+        return True
+
     def _following(self, kwargs: dict[str, Any]) -> list[str]:
         return [name for name in kwargs if name not in self._static]
 
@@ -323,9 +337,9 @@ class Compiled:
                 now = floats.get(place)
                 if now is not None and place not in self._stuck and not same(now[0].known[now[1]], watch.known[i]):
                     self._loose[place] = watch.holder
-        for place in self._loose.keys() & floats.keys():
-            watch, i = floats[place]
-            watch.loose.append(i)
+        for place, (watch, i) in floats.items():
+            if place in self._loose:
+                watch.loose.append(i)
 
     def _stick(self, kind: _Kind, session: Session) -> None:
         """Numbers whose values were read are no inputs: other values make other programs."""

@@ -261,6 +261,19 @@ def test_no_change_is_overlooked(name):
     assert compiled(lg.ones(1)).item() == compiled(lg.ones(1)).item() == 5 - first
 
 
+def test_what_keeps_changing_is_told_of():
+    """An integer that counts outside: a program for each would be slower than none."""
+    holder = {"step": 0}
+    compiled = lg.compile(lambda x: x * holder["step"])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for k in range(30):
+            holder["step"] = k
+            assert compiled(lg.ones(1)).item() == k
+    assert len(told) == 1 and "others in nearly every call" in str(told[0].message)
+    assert compiled.cache_info().misses < 12 and compiled.cache_info().eager > 15
+
+
 @pytest.mark.parametrize("pair", [(1, True), (0, False), (0.0, -0.0), (1, 1.0), (0j, -0j), ("1", b"1")])
 def test_equal_values_of_other_kinds_are_others(pair):
     """As an argument, as one that is static, and as something that is reached."""
