@@ -206,6 +206,24 @@ class Session:
         if asked and not all(hasattr(host, "done") for host in trace.hosts):
             trace.fail("Python decides by a setting of an optimiser that a schedule inside changes")
 
+    def read_all(self) -> bool:
+        """Let all numbers count as read; whether there are any."""
+        numbers = [*(number for _, _, number in self.places), *self.given]
+        for number in numbers:
+            number.read()
+        return bool(numbers)
+
+    def is_idle(self) -> bool:
+        """Whether nothing was written or drawn, so that all may be done once more."""
+        actions = [equation.primitive for equation in self.trace.equations if type(equation.primitive) is Action]
+        return not (
+            self.trace.hosts
+            or self.trace.set_back
+            or any(action.draws for action in actions)
+            or any(made.memory.version for made in self.inputs)
+            or any(getattr(x, "_grad", None) is not own for x, own in zip(self.all, self.grads, strict=True))
+        )
+
     def pinned(self) -> tuple[list[tuple[Watch, int]], list[int]]:
         """The numbers whose values were read: those of places, and the positions of given ones."""
         known = self.trace.pinned

@@ -326,7 +326,7 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
         if not arrays:
             raise TypeError(f"{primitive.name}: expected at least one tensor")
         cpu = device.backend_named("cpu")
-        arrays = [a if a is None else cpu.asarray(a) for a in arrays]
+        arrays = [a if a is None else cpu.asarray(float(a) if a.__class__ is float else a) for a in arrays]
     if not primitive.mixes and bound["widest"](*(dtype_of(arrays[i]) for i in primitive.values)) is not None:
         return bound["in_widest"](primitive, args, keywords)
     arrays = unified(primitive, arrays)

@@ -1,5 +1,7 @@
 """Python floats that change are inputs of programs: arguments, attributes, rates and limits; never a stale value."""
 
+import decimal
+import json
 import math
 import types
 import warnings
@@ -79,6 +81,9 @@ READ = {
     "hash": lambda x, t: x * {0.5: 1.0, 0.25: 2.0}.get(t, 3.0),
     "result": lambda x, t: t,
     "eps": lambda x, t: F.layer_norm(x, (3,), eps=t),
+    "carry": lambda x, t: lg.func.scan(lambda c, row: (c + row.sum(), c), t, x)[0],
+    "operation on numbers": lambda x, t: lg.add(t, 1.0) + x,
+    "batch": lambda x, t: lg.func.vmap(lambda row: lg.where(row > t, row, t))(x),
     "chance": lambda x, t: F.alpha_dropout(x, t, training=True),
     "type": lambda x, t: x * (2.0 if type(t) is float else 3.0),
 }
@@ -87,6 +92,26 @@ READ = {
 @pytest.mark.parametrize("name", READ)
 def test_values_that_are_read_make_programs_of_their_own(name):
     agree(READ[name], (0.5, 0.25, 0.5, 0.75, 0.25))
+
+
+def test_code_that_takes_true_floats_alone():
+    """It meets what stands for one while the function is traced, which then runs once more, if it did nothing yet."""
+    compiled = lg.compile(lambda x, t: x * float(json.loads(json.dumps(t))) + float(decimal.Decimal(t)))
+    for t in (0.5, 0.25, 0.75, 0.25):
+        assert compiled(lg.ones(1), t).item() == 2 * t
+    count = lg.zeros(())
+
+    def counting(x, t):
+        count.add_(1)
+        return x * float(decimal.Decimal(t))
+
+    compiled = lg.compile(counting)
+    compiled(lg.ones(1), 0.5)
+    with pytest.raises(TypeError):
+        compiled(lg.ones(1), 0.25)
+    assert count.item() == 2
+    assert [compiled(lg.ones(1), t).item() for t in (0.25, 0.75, 0.25)] == [0.25, 0.75, 0.25]
+    assert count.item() == 5
 
 
 def test_decisions_are_guarded():
