@@ -11,6 +11,10 @@ from lucidgrad.backends.cpu.compiled import building, looks
 from lucidgrad.compiling import guards
 
 
+#: Without a compiler the program itself is Python, and would be counted, too.
+compiling = pytest.mark.skipif(building.why_not() is not None, reason="there is no compiler")
+
+
 def counted(call):
     """How many instructions of Python a call takes, in how many functions, and how many functions in C it calls."""
     for _ in range(3):
@@ -49,44 +53,46 @@ def slope(make, few, many):
     return [(y - x) / (b - a) for x, y in zip(small, large, strict=True)]
 
 
+@compiling
 def test_a_small_call_takes_few_steps():
     instructions, functions, in_c = counted(bench.pair()[1])
     assert instructions < 450 and functions < 18 and in_c < 14, (instructions, functions, in_c)
 
 
+@compiling
 def test_a_small_step_of_training_takes_few_steps():
     for optimiser, states in ((lg.optim.SGD, 0), (lg.optim.Adam, 2)):
         instructions, functions, in_c = counted(bench.training(optimiser, 2, states)[1])
         assert instructions < 2300 and functions < 50 and in_c < 50, (instructions, functions, in_c)
 
 
+@compiling
 @pytest.mark.parametrize("c", [True, False])
 @pytest.mark.parametrize(("make", "few", "many"), [(bench.tensors, 30, 60), (bench.module, 12, 24)])
 def test_each_tensor_that_is_held_takes_few_steps(make, few, many, c, monkeypatch):
     """Where C looks, next to none: what is left is that the program is given them, too."""
-    if c and building.why_not() is not None:
-        pytest.skip("there is no compiler")
     if not c:
         monkeypatch.setattr(looks, "differ", lambda: None)
     instructions, functions, in_c = slope(make, few, many)
     assert instructions < (10 if c else 70) and functions == 0 and in_c < 2, (instructions, functions, in_c)
 
 
+@compiling
 @pytest.mark.parametrize("c", [True, False])
 def test_each_argument_takes_few_steps(c, monkeypatch):
-    if c and building.why_not() is not None:
-        pytest.skip("there is no compiler")
     if not c:
         monkeypatch.setattr(looks, "strange", lambda kind: None)
     instructions, functions, in_c = slope(bench.arguments, 8, 50)
     assert instructions < (20 if c else 75) and functions == 0 and in_c <= (0 if c else 3), (instructions, in_c)
 
 
+@compiling
 def test_many_signatures_take_no_more_steps_than_few():
     few, many = (counted(bench.signatures(n)[1]) for n in (3, 30))
     assert many[0] < few[0] + 60, (few, many)
 
 
+@compiling
 def test_a_call_is_quicker_than_the_function_itself():
     """In turns, in processor time: a step of a tiny network."""
     compiled, call, _ = bench.training(lg.optim.SGD, 2, 0)
@@ -204,7 +210,7 @@ def test_arguments_are_told_apart_by_c(name):
         compiled(*_given()[:3], 3)
 
 
-@pytest.mark.skipif(building.why_not() is not None, reason="there is no compiler")
+@compiling
 def test_c_looks_where_there_is_much():
     compiled = lg.compile(_function([_Part(k) for k in range(40)]))
     compiled(lg.ones(1))
