@@ -62,7 +62,10 @@ class _Again:
         optimizer, group = self.optimizer, self.group
         found: list[tuple[Any, tuple[str, ...] | None]] = [(vars(optimizer), ("state", "param_groups"))]
         found += [(optimizer.param_groups, None), (group, ("params",)), (group["params"], None)]
-        return [*found, (optimizer.state, None)] if self.states[0] else found
+        if self.states[0]:
+            found.append((optimizer.state, None))
+        names = optimizer._names(group)
+        return found + [(state, names) for state in self.states if names]
 
     def settings(self) -> dict[str, Any] | None:
         optimizer, states = self.optimizer, self.states

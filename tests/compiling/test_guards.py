@@ -10,7 +10,6 @@ from bench import guards as bench
 from lucidgrad.backends.cpu.compiled import building, looks
 from lucidgrad.compiling import guards
 
-
 #: Without a compiler the program itself is Python, and would be counted, too.
 compiling = pytest.mark.skipif(building.why_not() is not None, reason="there is no compiler")
 
