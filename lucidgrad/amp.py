@@ -14,6 +14,7 @@ from lucidgrad.core.device import Device
 from lucidgrad.core.dtype import named
 from lucidgrad.core.modes import Block, Precision, precision, set_casting, state
 from lucidgrad.levels.layer import Layer
+from lucidgrad.levels.traced import unless
 from lucidgrad.ops.precision import in_precision, rounded_once
 from lucidgrad.refusals import guard as _guard
 
@@ -448,9 +449,12 @@ class GradScaler:
             self.unscale_(optimizer)
         if not found["found_inf"]:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        overflowed = any(flag.item() for flag in found["found_inf"].values())
+        flags = list(found["found_inf"].values())
         found["stage"] = _Stage.STEPPED
-        return None if overflowed else optimizer.step(*args, **kwargs)
+        if len(flags) > 1:
+            return None if any(flag.item() for flag in flags) else optimizer.step(*args, **kwargs)
+        with unless(flags[0]) as fine:
+            return optimizer.step(*args, **kwargs) if fine else None
 
     def update(self, new_scale: Any = None) -> None:
         """Lower the scale if a step since the last update overflowed, count a good one otherwise; or set a scale."""

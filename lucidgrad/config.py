@@ -5,6 +5,7 @@ import os
 from typing import TYPE_CHECKING
 
 from .core import device
+from .levels import tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ _PACKAGES = {"cuda": "cupy", "strict": "array_api_strict"}  # of devices that ar
 
 
 def show_config() -> None:
-    """Print the version, the devices and their libraries, the compiled kernels, and what is cached where.
+    """Print the version, the devices and their libraries, compiled kernels and programs, and what is cached where.
 
     Nothing is imported or compiled for it; ``python -m lucidgrad`` also tests gradients on every device.
 
@@ -55,6 +56,11 @@ def show_config() -> None:
         print(f"  {name}: {f'{package} is not installed' if missing else state}")
     print("kernels")
     print(f"  compiled for the CPU: {building.status()}, {threads.get_num_threads()} threads")
+    made = tally.of_process()
+    print(f"  built in this process: {made.built}, found on disk: {made.found}")
+    print("programs")
+    print(f"  made in this process: {made.programs}, with {made.equations} equations")
+    print(f"  traced in {made.tracing:.1f} s, compiled in {made.compiling:.1f} s")
     print("caches")
     for folder in _caches(building.folder()):
         print(f"  {folder}: {_megabytes(folder)}")

@@ -10,6 +10,7 @@ from .core.dispatch import SCALARS, box, complexes, dtype_of, floats, number, pr
 from .core.modes import leave, state
 from .levels.dual import has_tangents, without_tangents
 from .levels.layer import Layer, filled
+from .levels.numbers import plain_number
 from .levels.traced import acting, constant, tracing
 from .ops.elementwise.copies import clone
 from .ops.elementwise.exponential import pow
@@ -214,6 +215,7 @@ def _backend(array: Any) -> Any:
 
 def _taken(name: str, obj: Any, *how: Any) -> Any:
     """An array of data from outside; a program that is being traced looks at the data in every run."""
+    obj = plain_number(obj)
     if type(obj) in SCALARS:
         return constant(_raw(obj, *how))
     return acting(name, functools.partial(_raw, obj, *how), source=obj)
@@ -244,7 +246,7 @@ def _plain(obj: Any, dropped: list[Tensor] | None = None) -> Any:
         return obj.tolist()
     if isinstance(obj, (list, tuple)):
         return [_plain(part, dropped) for part in obj]
-    return obj
+    return plain_number(obj)
 
 
 # -- filled ----------------------------------------------------------------------------------------

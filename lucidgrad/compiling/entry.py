@@ -6,17 +6,20 @@ from typing import Any, NamedTuple
 
 import lucidgrad as lg
 from lucidgrad.core import device
-from lucidgrad.core.dispatch import box
+from lucidgrad.core.dispatch import bound, box
+from lucidgrad.core.modes import state, unusual
 from lucidgrad.core.tape import storage, touch
 from lucidgrad.func import trees
+from lucidgrad.levels.numbers import Outcome
 from lucidgrad.levels.program import Program, Variable, actions, enter, variables
 
-from .guards import Held
+from .guards import Guard, Held
 from .history import Backward, grown
 from .passes import improved, with_own_outputs
 from .reach import Reach
+from .watches import Items, Names, Others, Watch, same
 
-__all__ = ["MISS", "Entry", "Grows", "Output", "Plan", "runner"]
+__all__ = ["MISS", "Entry", "Grows", "Output", "Plan", "Terms", "runner"]
 
 #: What a call gives that is not for this entry.
 MISS: Any = object()
@@ -47,10 +50,29 @@ class Grows(NamedTuple):
     targets: list[int]
 
 
+class Terms(NamedTuple):
+    """What must hold of the numbers that a program is given."""
+
+    numbers: list[Variable]
+    pinned: dict[Variable, float]  # those whose values were read
+    outcomes: list[Outcome]  # of comparisons
+
+    def hold(self, values: Sequence[float]) -> bool:
+        """Whether a program is for these numbers."""
+        known = dict(zip(self.numbers, values, strict=True))
+        try:
+            return all(same(known[v], value) for v, value in self.pinned.items()) and all(
+                outcome.holds(known) for outcome in self.outcomes
+            )
+        except ArithmeticError:  # which the function itself will raise, or not
+            return False
+
+
 class Plan(NamedTuple):
     """What later runs do.
 
-    The inputs of the program are the arrays of arguments that are tensors, those of other tensors, and numbers.
+    The inputs of the program are the arrays of arguments that are tensors, those of other tensors, and numbers: those
+    of places, those among the arguments, and settings of optimisers.
     """
 
     program: Program
@@ -59,6 +81,7 @@ class Plan(NamedTuple):
     outputs: list[Any]  # how the tensors of the result are made: of the program's outputs, or one that was given
     result: Callable[[Sequence[Any]], Any]  # puts the result together from its tensors
     grows: Grows | None  # of results that have a history; the program's last outputs are the gradients then
+    terms: Terms
 
 
 class Entry:
@@ -70,6 +93,8 @@ class Entry:
         What the function can reach besides its arguments.
     tensors
         The arguments that are tensors.
+    numbers
+        Which of the floats among the arguments the program is given.
     held
         The other tensors.
     plan
@@ -81,14 +106,25 @@ class Entry:
     """
 
     def __init__(
-        self, reach: Reach, tensors: Sequence[Any], held: Held, plan: Plan, hosts: Sequence[Any], how: str | None = None
+        self,
+        reach: Reach,
+        tensors: Sequence[Any],
+        numbers: Sequence[int],
+        held: Held,
+        plan: Plan,
+        hosts: Sequence[Any],
+        how: str | None = None,
     ) -> None:
         given = len(tensors)
         known = set(map(id, reach.tensors))
-        self.reached = [(i, x) for i, x in enumerate(tensors) if id(x) in known]
+        self._reached = [(i, x) for i, x in enumerate(tensors) if id(x) in known]
         plan = _pruned(plan, given, held)
-        program, writes, grads, outputs, result, grows = plan
-        self.reach, self.held, self.grads = reach, held, grads
+        program, writes, grads, outputs, result, grows, terms = plan
+        self.reach, self.held = reach, held
+        self._numbers, self._terms = list(numbers), terms if terms.pinned or terms.outcomes else None
+        self._arrays = given + len(held)  # how many
+        self._given_grads = [(i, k) for i, k in grads if i < given]
+        self._held_grads = [(held.tensors[i - given], k) for i, k in grads if i >= given]
         self.writes = [i for i in writes if i < given]  # into arguments
         held.writes([i - given for i in writes if i >= given])
         self._writes = bool(writes)
@@ -101,6 +137,10 @@ class Entry:
         #: What Python does, in order, if that may change the numbers of settings that come later; else it comes last.
         self.hosts = list(hosts) if others and others[0] < last else []
         self.after = [] if self.hosts else [hosts[i] for i in others]
+        self._asks = bool(self._numbers or self._terms or hosts)
+        self._acts = bool(writes or grads or hosts)
+        plain = all(type(out) is Output and out.source == "made" and not (out.steps or out.grows) for out in outputs)
+        self._fresh = [out.of for out in outputs] if plain else None  # which outputs the results are, if nothing else
         self.program, self.back = program, None
         if grows is not None:
             written = set(writes)
@@ -109,71 +149,91 @@ class Entry:
             self.program = self.back.forward
             self.run_back = runner(self.back.backward, {}, how)
         self.run = runner(self.program, dict(enumerate(writes)), how)
+        reach.watches += [_watch(*parts) for host in self.settings for parts in host.watched()]
+        self.look = Guard(reach, held).look
 
     def is_for(self, tensors: Sequence[Any]) -> bool:
-        """Whether the surroundings are as they were, and arguments that the function reaches otherwise are the same."""
-        return self.reach.changed() is None and all(tensors[i] is x for i, x in self.reached)
+        """Whether arguments that the function reaches otherwise, too, are the same tensors."""
+        return all(tensors[i] is x for i, x in self._reached)
 
-    def call(self, tensors: Sequence[Any], itself: Callable[[], Any]) -> Any:
-        """The result for these arguments, or `MISS` if the program is not for them; ``itself`` calls the function."""
-        if not self.is_for(tensors):
+    def call(self, found: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for these arguments, or `MISS` if the program is not for them.
+
+        ``found`` is what `signatures.matching` gives: the tensors among the arguments, their arrays, and floats.
+        """
+        tensors, arrays, numbers = found
+        if self._reached and not self.is_for(tensors):
             return MISS
-        held = self.held.arrays()
-        if held is None:
+        held = self.look()
+        if held is None or (self._writes and not self._apart(arrays)):
             return MISS
-        arrays = [x.array for x in tensors]
-        if self._writes and not (self.held.apart(arrays) and self._apart(arrays)):
+        values = arrays + held
+        if self._asks and not self._ask(values, numbers):
             return MISS
-        arrays += held
-        values: list[Any] = arrays
-        if self.settings:
-            values = [*arrays]
-            for host in self.settings:
-                numbers = host()
-                if numbers is None:
-                    return MISS
-                values += numbers
-        if self.hosts:
-            values = [*arrays]
-            for host in self.hosts:
-                numbers = host()
-                values += numbers if hasattr(host, "done") else ()
         made = self.run(values)
-        return self._finish(tensors, arrays, values, made, itself)
+        if self._acts:
+            self._act(tensors, arrays, made)
+        if self._fresh is not None:
+            return self.result([box(made[k]) for k in self._fresh])
+        return self.result(self._results(tensors, made, values, functools.partial(function, *args, **kwargs)))
 
-    def _finish(
-        self,
-        tensors: Sequence[Any],
-        arrays: Sequence[Any],
-        values: Sequence[Any],
-        made: Sequence[Any],
-        itself: Callable[[], Any],
-    ) -> Any:
+    def _ask(self, values: list[Any], numbers: Sequence[float]) -> bool:
+        """Add the numbers of a run to its arrays; whether the program is for them."""
+        values += [numbers[i] for i in self._numbers]
+        first = len(values)
+        for host in self.settings:
+            settings = host()
+            if settings is None:
+                return False
+            values += settings
+        if self._terms is not None and not self._terms.hold(values[self._arrays :]):
+            return False
+        if self.hosts:
+            del values[first:]
+            for host in self.hosts:
+                settings = host()
+                values += settings if hasattr(host, "done") else ()
+        return True
+
+    def _act(self, tensors: Sequence[Any], arrays: Sequence[Any], made: Sequence[Any]) -> None:
+        """What a run does besides its results."""
         if self._writes:
             for i in self.writes:
                 touch(arrays[i])
             self.held.touch()
-        for i, k in self.grads:
-            self._tensor(tensors, i)._grad = None if k is None else box(made[k])
+        for i, k in self._given_grads:
+            tensors[i]._grad = None if k is None else box(made[k])
+        blank, fresh = bound["blank"], state.fresh if unusual else None
+        for x, k in self._held_grads:
+            new = None
+            if k is not None:  # what `box` does, without a call for each
+                new = blank()
+                new.array, new._node, new._alias, new._grad = made[k], None, fresh, None
+            x._grad = new
         for host in self.settings:
-            host.done()
+            if host.flag is None or not made[host.flag]:  # of steps that are left out nothing is noted
+                host.done()
         for do in self.after:
             do()
-        found = []
-        new: dict[int, Any] = {}
+
+    def _results(
+        self, tensors: Sequence[Any], made: Sequence[Any], values: Sequence[Any], itself: Callable[[], Any]
+    ) -> list[Any]:
+        """The tensors of the result, of which some were given, are views, or have a history."""
+        owners = [*tensors, *self.held.tensors]
+        new = {}
         if self.back is not None:
-            owners = [*tensors, *self.held.tensors]
             again = functools.partial(self._again, itself, [owners[i] for i in self.back.targets])
             tall = grown(self.back, self.run_back, made, values, owners, again)
             new = dict(zip(self.back.growing, tall, strict=True))
-        for output in self.outputs:
-            if type(output) is not Output:
-                found.append(self._tensor(tensors, output))  # one that was given
-            elif output.grows:
-                found.append(new[output.of])
-            else:
-                found.append(box(output.array(made, arrays)))
-        return self.result(found)
+        return [
+            owners[output]
+            if type(output) is not Output
+            else new[output.of]
+            if output.grows
+            else box(output.array(made, values))
+            for output in self.outputs
+        ]
 
     def _again(self, itself: Callable[[], Any], targets: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """The gradients on the tape: the function runs once more."""
@@ -187,22 +247,35 @@ class Entry:
         ends = [x for x, output in zip(tensors, self.outputs, strict=True) if type(output) is Output and output.grows]
         return list(lg.autograd.grad(ends, list(targets), list(cotangents), create_graph=True, allow_unused=True))
 
-    def _tensor(self, tensors: Sequence[Any], i: int) -> Any:
-        return tensors[i] if i < len(tensors) else self.held.tensors[i - len(tensors)]
-
     def _apart(self, arrays: Sequence[Any]) -> bool:
-        """Whether the arguments that are written share their memory with no other, and may be written."""
-        if not self.writes:
-            return True
+        """Whether what is written shares its memory with nothing else, and may be written."""
+        written = self.held.memory()
+        if written is None:
+            return False
+        for array in arrays:
+            if id(storage(array)) in written:
+                return False
+        return not self.writes or self._alone(arrays)
+
+    def _alone(self, arrays: Sequence[Any]) -> bool:
+        """The same of arguments that are written."""
         owners = [id(storage(array)) for array in (*arrays, *(self.held.arrays() or ()))]
         written = [owners[i] for i in self.writes]
         alone = all(owners.count(owner) == 1 for owner in written)
         return alone and all(device.by_array[type(arrays[i])].writable(arrays[i]) for i in self.writes)
 
 
+def _watch(holder: Any, names: Sequence[str] | None) -> Watch:
+    """What an optimiser's step depends on."""
+    path = "an optimiser"
+    if names is not None:
+        return Names(path, holder, names)
+    return Items(path, holder) if type(holder) is list else Others(path, holder, lambda: list(holder.values()))
+
+
 def _pruned(plan: Plan, given: int, held: Held) -> Plan:
     """The plan with an improved program, without tensors that nobody asks for: old gradients, for example."""
-    program, writes, grads, outputs, result, grows = plan
+    program, writes, grads, outputs, result, grows, terms = plan
     program = with_own_outputs(improved(program))
     asked = {v for equation in program.equations for v in equation.variables} | set(program.outputs)
     count = given + len(held)
@@ -224,7 +297,7 @@ def _pruned(plan: Plan, given: int, held: Held) -> Plan:
         grows = Grows(grows.outputs, grows.seeds, [places[i] for i in grows.targets])
     moved = [places[i] for i in writes], [(places[i], k) for i, k in grads]
     held.keep([i - given for i in places if i >= given])
-    return Plan(program, *moved, outputs, result, grows)
+    return Plan(program, *moved, outputs, result, grows, terms)
 
 
 def runner(program: Program, into: dict[int, int], how: str | None = None) -> Callable[[Sequence[Any]], list[Any]]:

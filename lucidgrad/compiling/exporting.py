@@ -10,7 +10,7 @@ from lucidgrad import files
 from lucidgrad.core import device as devices
 from lucidgrad.core.dispatch import complexes, floats, halves
 from lucidgrad.func import trees
-from lucidgrad.levels.program import Action, Equation, Program, Variable
+from lucidgrad.levels.program import Action, Equation, Program, Variable, actions
 from lucidgrad.levels.traced import current
 from lucidgrad.nn.module import Module
 
@@ -145,7 +145,7 @@ def _refusal(what: str, way_out: str) -> RuntimeError:
 
 
 def _check_effects(plan: Plan, hosts: Sequence[Any], given: int) -> None:
-    if any(type(e.primitive) is Action and e.primitive.draws for e in plan.program.equations):
+    if any(action.draws for action in actions(plan.program.equations)):
         raise _refusal(
             "it draws random numbers", "give them as an argument, or call eval() on a module that has dropout"
         )

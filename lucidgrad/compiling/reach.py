@@ -5,7 +5,6 @@ lists, dictionaries, modules, optimisers and other objects. A program is valid a
 """
 
 import functools
-import operator
 import sys
 import types
 from collections import deque
@@ -15,13 +14,17 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.core.primitive import Primitive
 from lucidgrad.core.source import HOME
+from lucidgrad.levels.numbers import TracedNumber
 from lucidgrad.levels.program import Program
 from lucidgrad.nn.module import KINDS
 
+from .watches import VALUES, Cells, Items, Names, Others, Watch, same
+
 __all__ = ["Reach", "is_foreign"]
 
-_VALUES = (bool, int, float, complex, str, bytes, type(None))
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "lucidgrad", "numpy", "cupy", "scipy", "torch", "jax", "tqdm"})
+#: Classes of Python's own library that hold what users put there: SimpleNamespace, what argparse gives, ...
+_HOLDERS = frozenset({"Namespace", "SimpleNamespace", "UserDict", "UserList"})
 #: So many things are looked at; what holds more is taken as it is.
 _MOST = 200_000
 
@@ -33,13 +36,15 @@ class Reach:
         self.tensors: list[Any] = []
         self.moving: str | None = None  # something that gives another value each time it is asked
         self.arrays: list[Any] = []  # of other libraries
+        self.asks_types = False  # whether code might tell a number that stands for a float from a float
+        self._settings: list[tuple[dict[str, Any], dict[str, Any]]] = []  # groups of optimisers, and how they were
         self._seen: dict[int, Any] = {}
-        self._checks: list[tuple[Callable[[], Iterable[Any]], list[Any], str]] = []
+        self.watches: list[Watch] = []  # what must stay as it is
         todo: deque[tuple[Any, str]] = deque([(function, getattr(function, "__name__", "the function"))])
         todo.extend((value, "an argument") for value in given if not isinstance(value, lg.Tensor))
         while todo and len(self._seen) < _MOST:
             thing, path = todo.popleft()
-            if type(thing) in _VALUES or id(thing) in self._seen:
+            if type(thing) in VALUES or id(thing) in self._seen:
                 continue
             self._seen[id(thing)] = thing  # alive, so that no other has its id
             todo.extend(self._look(thing, path))
@@ -59,12 +64,15 @@ class Reach:
         if isinstance(thing, functools.partial):
             return [(thing.func, path), (thing.args, path), (thing.keywords, path)]
         if isinstance(thing, dict):
-            return self._watch(thing.values, path, thing)
-        if isinstance(thing, (list, tuple, deque)):
-            return self._watch(functools.partial(iter, thing), path, thing)
-        if isinstance(thing, (set, frozenset)):
+            return self._watch(_of_dictionary(thing, path))
+        if type(thing) is list:
+            return self._watch(Items(path, thing))
+        if isinstance(thing, (tuple, frozenset)):  # which stay as they are
             return [(part, path) for part in thing]
+        if isinstance(thing, (list, deque, set)):
+            return self._watch(Others(path, thing, functools.partial(list, thing)))
         if isinstance(thing, lg.optim.Optimizer):  # its numbers are asked for in every run
+            self._settings += [(group, dict(group)) for group in thing.param_groups]
             states = [value for state in thing.state.values() if isinstance(state, dict) for value in state.values()]
             return [(x, path) for x in (*(p for group in thing.param_groups for p in group["params"]), *states)]
         if isinstance(thing, lg.optim.lr_scheduler.LRScheduler):
@@ -72,7 +80,8 @@ class Reach:
         if isinstance(thing, type):  # what a class holds for all
             names = [name for name, value in vars(thing).items() if not callable(value) and not name.startswith("__")]
             outside = _root(thing) not in _LIBRARIES and names
-            return self._watch(lambda: [vars(thing).get(name) for name in names], path, thing) if outside else []
+            values = lambda: [vars(thing).get(name) for name in names]
+            return self._watch(Others(path, thing, values)) if outside else []
         if isinstance(thing, types.BuiltinFunctionType):  # a method, maybe, of an object
             owner = thing.__self__
             return [] if owner is None or isinstance(owner, (types.ModuleType, type)) else [(owner, path)]
@@ -84,67 +93,80 @@ class Reach:
         if is_foreign(thing):
             self.arrays.append(thing)
             return []
-        if _root(type(thing)) in _LIBRARIES - {"lucidgrad"}:
+        if _root(type(thing)) in _LIBRARIES - {"lucidgrad"} and type(thing).__name__ not in _HOLDERS:
             return []
         slots = _slots(type(thing))  # type: ignore[arg-type]  # types have a hash
         if slots:
-            return self._watch(lambda: [getattr(thing, name, None) for name in slots], path, thing)
+            return self._watch(Others(path, thing, lambda: [getattr(thing, name, None) for name in slots]))
         own = getattr(thing, "__dict__", None)
         if not isinstance(own, dict):
             return []
-        if isinstance(thing, lg.nn.Module):
-            self._seen.update((id(own[kind]), own[kind]) for kind in KINDS if kind in own)  # its names of its members
-        found = self._watch(own.values, path, own)
+        if isinstance(thing, lg.nn.Module):  # its names of its members stand beside the members themselves
+            self._seen.update((id(own[kind]), own[kind]) for kind in KINDS if kind in own)
+            found = self._watch(Names(path, own, [name for name in own if name not in KINDS], len(own)))
+        else:
+            found = self._watch(_of_dictionary(own, path))
         wrapped = getattr(thing, "__wrapped__", None)
         return found if wrapped is None else [*found, (wrapped, path)]
 
     def _function(self, function: types.FunctionType, path: str) -> list[tuple[Any, str]]:
         cells = [cell for cell in function.__closure__ or () if _filled(cell)]
-        found = self._watch(functools.partial(map, _CONTENTS, cells), path, function) if cells else []
+        found = self._watch(Cells(path, cells)) if cells else []
         for more in (function.__defaults__, function.__kwdefaults__, getattr(function, "__wrapped__", None)):
             found += [] if more is None else [(more, path)]
         own_code = function.__code__.co_filename.startswith(HOME)
         if own_code or _root(function) in _LIBRARIES - {"lucidgrad"}:
             return found
         names = sorted(_names(function.__code__))
+        self.asks_types |= "type" in names
         space = function.__globals__
         own = [name for name in names if name in space]
         if own:
-            found += self._watch(functools.partial(_several(own), space), path, function)
+            found += self._watch(Names(path, space, own))
         for name in own:
             module = space[name]
             if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in _LIBRARIES:
                 inside = [other for other in names if other in module.__dict__]
                 if inside:
-                    found += self._watch(functools.partial(_several(inside), module.__dict__), path, module)
+                    found += self._watch(Names(path, module.__dict__, inside))
         return found
 
-    def _watch(self, values: Callable[[], Iterable[Any]], path: str, owner: Any) -> list[tuple[Any, str]]:
+    def _watch(self, watch: Watch) -> list[tuple[Any, str]]:
         """Look at values, now and before every run."""
-        known = list(values())
-        self._checks.append((values, known, path))
-        self._seen.setdefault(id(owner), owner)
-        return [(value, path) for value in known]
+        self.watches.append(watch)
+        self._seen.setdefault(id(watch.holder), watch.holder)
+        return [(value, watch.path) for value in watch.known]
+
+    def floats(self) -> dict[Any, tuple[Watch, int]]:
+        """The floats that it can reach, by the places that they are in."""
+        return {
+            place: (watch, i)
+            for watch in self.watches
+            for i, place in watch.places().items()
+            if type(watch.known[i]) is float
+        }
+
+    def numbers(self) -> list[tuple[Watch, int]]:
+        """The floats among these that programs are given, in order."""
+        return [(watch, i) for watch in self.watches for i in watch.loose]
 
     def arrays_known(self, sources: Iterable[Any]) -> bool:
         """Whether all these arrays of other libraries are reached from outside."""
         known = {id(array) for array in self.arrays}
         return all(id(source) in known for source in sources if is_foreign(source))
 
+    def settings_changed(self) -> bool:
+        """Whether settings of optimisers are others than before; traced numbers among them are floats again."""
+        for group, _ in self._settings:
+            group.update((name, value.value) for name, value in group.items() if type(value) is TracedNumber)
+        return not all(
+            group.keys() == old.keys() and all(same(group[name], old[name]) for name in group)
+            for group, old in self._settings
+        )
+
     def changed(self) -> str | None:
         """Where something is not as it was."""
-        for values, known, path in self._checks:
-            try:
-                now = list(values())
-            except KeyError:  # a global that is gone
-                return path
-            if len(now) != len(known):
-                return path
-            if not all(map(operator.is_, now, known)):
-                for new, old in zip(now, known, strict=True):
-                    if new is not old and not (type(new) is type(old) and type(new) in _VALUES and _same(new, old)):
-                        return path
-        return None
+        return next((watch.path for watch in self.watches if not watch.holds()), None)
 
 
 def is_foreign(thing: Any) -> bool:
@@ -152,17 +174,13 @@ def is_foreign(thing: Any) -> bool:
     return hasattr(thing, "__array_interface__") or hasattr(thing, "__cuda_array_interface__")
 
 
-def _same(a: Any, b: Any) -> bool:
-    return a == b and (a != 0 or str(a) == str(b))  # -0.0 is not 0.0
-
-
-def _several(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """What gives the values of some names, always as a tuple."""
-    return operator.itemgetter(*names, names[0])
+def _of_dictionary(thing: dict[Any, Any], path: str) -> Watch:
+    if type(thing) is dict and all(type(name) is str for name in thing):
+        return Names(path, thing, list(thing), len(thing))
+    return Others(path, thing, lambda: [*thing, *thing.values()])
 
 
 _EMPTY = types.CellType()
-_CONTENTS = operator.attrgetter("cell_contents")
 
 
 def _filled(cell: Any) -> bool:

@@ -15,10 +15,12 @@ from lucidgrad.core.tape import FREED, Leaf
 from lucidgrad.func import trees
 from lucidgrad.func.bodies import Recorded
 from lucidgrad.levels.layer import Layer
-from lucidgrad.levels.program import actions
+from lucidgrad.levels.numbers import TracedNumber
+from lucidgrad.levels.program import Variable, actions
 from lucidgrad.levels.traced import NO_WAY, Trace, Traced, current, value_of
 
-from .entry import Grows, Output, Plan
+from .entry import Grows, Output, Plan, Terms
+from .watches import Watch
 
 __all__ = ["MISSED", "Session"]
 
@@ -28,8 +30,17 @@ _VALUES = (bool, int, float, complex, str, bytes, type(None), type, Enum, device
 class Session:
     """A call that is traced: the arrays of all tensors that it may meet are traced ones meanwhile."""
 
-    def __init__(self, tensors: Sequence[Any], held: Sequence[Any], strict: bool) -> None:
+    def __init__(
+        self,
+        tensors: Sequence[Any],
+        held: Sequence[Any],
+        strict: bool,
+        places: Sequence[tuple[Watch, int]] = (),
+        given: Sequence[float] = (),
+    ) -> None:
         self.trace = Trace("compile", strict)
+        self.places = [(watch, i, self.trace.number(watch.known[i])) for watch, i in places]
+        self.given = [self.trace.number(value) for value in given]  #: Floats among the arguments, as it may meet them.
         self.all = [*tensors, *held]
         self.raw: list[Any] = []
         self.inputs: list[Traced] = []
@@ -46,6 +57,8 @@ class Session:
         self._nodes = [x._node for x in self.all]
         for x, made in zip(self.all, self.inputs, strict=True):
             x.array = made
+        for watch, i, number in self.places:
+            watch.put(i, number)
         self._tokens = current.set(self.trace), told.set(self._told)
         self._attention: Attention | None = Attention()
 
@@ -72,10 +85,23 @@ class Session:
         current.reset(trace_token)
         told.reset(told_token)
         self._attention = None
+        self._put_back()
         if kind is not None:
             self.trace.level.ended = True
             self._restore()
             self._find_leaks()
+
+    def _put_back(self) -> None:
+        """Let numbers be floats again, in the places that they came from."""
+        for watch, i, number in self.places:
+            try:
+                now = watch.now()[i]
+            except (KeyError, ValueError):  # it is gone, and what it belongs to has changed
+                continue
+            if type(now) is TracedNumber:
+                watch.put(i, now.value)
+            if now is not number:
+                self.trace.fail(f"it changed values that {watch.path} holds, which a program would not change again")
 
     def _restore(self) -> None:
         """Give all tensors arrays of their own kind again, with the values that they have now."""
@@ -94,6 +120,9 @@ class Session:
         """The result with arrays of the usual kind, and the plan of later runs, if there can be one."""
         trace, level = self.trace, self.trace.level
         leaves, shape = trees.flatten(result)
+        if TracedNumber in map(type, leaves):
+            leaves = [leaf.read() if type(leaf) is TracedNumber else leaf for leaf in leaves]
+            result = trees.unflatten(shape, leaves)
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, lg.Tensor)]
         found = [leaves[i] for i in places]
         others = [None if i in places else leaf for i, leaf in enumerate(leaves)]
@@ -149,6 +178,11 @@ class Session:
             else:
                 trace.fail("a tensor got a gradient that has a history, or that was not computed here")
         outputs, growing = self._outputs(found, made)
+        for host in trace.hosts:
+            if getattr(host, "unless", None) is not None:
+                host.flag = len(made)
+                made.append(trace.variable(host.unless))
+                host.unless = None
         if trace.failure is not None:
             return None
         grows = self._gradients(growing, made) if growing else None
@@ -156,9 +190,44 @@ class Session:
             return None
         if grows is None:
             outputs = [Output("made", out.of) if type(out) is Output and out.grows else out for out in outputs]
-        numbers = [v for host in trace.hosts for v in getattr(host, "variables", ())]
+        own = [number.variable for number in (*(number for _, _, number in self.places), *self.given)]
+        numbers = [*own, *(v for host in trace.hosts for v in getattr(host, "variables", ()))]
+        self._check_order(set(own))
+        if trace.failure is not None:
+            return None
         inputs = [*self.begun, *numbers, *(grows.seeds if grows else ())]
-        return Plan(trace.program(inputs, made), writes, grads, outputs, result, grows)
+        terms = Terms(numbers, dict(trace.pinned), list(trace.outcomes))
+        return Plan(trace.program(inputs, made), writes, grads, outputs, result, grows, terms)
+
+    def _check_order(self, own: set[Variable]) -> None:
+        """What settings come to is known before a run, unless Python changes them in the middle of it."""
+        trace = self.trace
+        asked = set(trace.pinned).union(*(outcome.sources for outcome in trace.outcomes)) - own
+        if asked and not all(hasattr(host, "done") for host in trace.hosts):
+            trace.fail("Python decides by a setting of an optimiser that a schedule inside changes")
+
+    def read_all(self) -> bool:
+        """Let all numbers count as read; whether there are any."""
+        numbers = [*(number for _, _, number in self.places), *self.given]
+        for number in numbers:
+            number.read()
+        return bool(numbers)
+
+    def is_idle(self) -> bool:
+        """Whether nothing was written or drawn, so that all may be done once more."""
+        return not (
+            self.trace.hosts
+            or self.trace.set_back
+            or any(action.draws for action in actions(self.trace.equations))
+            or any(made.memory.version for made in self.inputs)
+            or any(getattr(x, "_grad", None) is not own for x, own in zip(self.all, self.grads, strict=True))
+        )
+
+    def pinned(self) -> tuple[list[tuple[Watch, int]], list[int]]:
+        """The numbers whose values were read: those of places, and the positions of given ones."""
+        known = self.trace.pinned
+        places = [(watch, i) for watch, i, number in self.places if number.variable in known]
+        return places, [i for i, number in enumerate(self.given) if number.variable in known]
 
     def _gradients(self, growing: dict[int, Any], made: list[Any]) -> Grows | None:
         """Trace the gradients of results that have a history; None where that was used up inside."""

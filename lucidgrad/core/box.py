@@ -39,7 +39,7 @@ class Box:
 
     ``_node`` is None where no gradient is wanted, a `Leaf`, or the node that made the array.
     ``_alias`` is None unless the array shares memory with that of another tensor (or is `INFERENCE`).
-    ``_grad`` is left empty until a gradient arrives: an empty slot costs nothing per operation.
+    ``_grad`` is left empty by operations until a gradient arrives: an empty slot costs nothing.
     ``_role`` is the class that a tensor of a module is an instance of beside Tensor, and empty otherwise: its
     type stays Tensor itself, which is what the compiled operators expect.
     """

@@ -139,6 +139,7 @@ def box(array: Any, node: Any = None) -> Any:
     """A new tensor around an array."""
     made = bound["blank"]()
     made.array, made._node, made._alias = array, node, state.fresh if unusual and node is None else None
+    made._grad = None
     return made
 
 
@@ -296,7 +297,7 @@ def unwrap(primitive: Primitive, value: Any) -> tuple[Any, Any]:
     if isinstance(value, Box):
         return value.array, node_of(value)
     value = number(value)
-    if value is None or type(value) in SCALARS:
+    if value is None or value.__class__ in SCALARS:  # a number that is traced says that it is a float
         return value, None
     home = device.by_array.get(type(value))
     if home is not None:  # a raw array, which may be in another order of bytes
@@ -329,7 +330,7 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
         if not arrays:
             raise TypeError(f"{primitive.name}: expected at least one tensor")
         cpu = device.backend_named("cpu")
-        arrays = [a if a is None else cpu.asarray(a) for a in arrays]
+        arrays = [a if a is None else cpu.asarray(float(a) if a.__class__ is float else a) for a in arrays]
     if not primitive.mixes and bound["widest"](*(dtype_of(arrays[i]) for i in primitive.values)) is not None:
         return bound["in_widest"](primitive, args, keywords)
     arrays = unified(primitive, arrays)

@@ -15,6 +15,7 @@ from lucidgrad.core.modes import recorded
 from lucidgrad.creation import arange, asarray, zeros
 from lucidgrad.levels.dual import without_tangents
 from lucidgrad.levels.layer import Layer
+from lucidgrad.levels.numbers import plain_number
 from lucidgrad.levels.traced import Traced, Unfit, tracing
 from lucidgrad.ops.elementwise.choice import where
 from lucidgrad.ops.shape.joining import stack, unstack
@@ -41,6 +42,7 @@ def _leaf(who: str, x: Any, kin: Iterable[Any]) -> Any:
     """A leaf as a tensor, None as it is; a Python number is where its kin are, with their dtype where it can be."""
     if x is None or isinstance(x, Tensor):
         return x
+    x = plain_number(x)
     if type(x) in (bool, int, float, complex):
         tensors = [other for other in kin if isinstance(other, Tensor)]
         fits = [other for other in tensors if _takes(other, x)]
@@ -93,6 +95,7 @@ def _kept(who: str, what: str, shape: trees.Shape, before: Sequence[Any], tree: 
 
 
 def _fitting(who: str, what: str, old: Any, new: Any) -> Any:
+    new = plain_number(new)
     if type(new) in (bool, int, float, complex) and old is not None and old.shape == () and _may_become(new, old):
         return asarray(new, dtype=old.dtype, device=old.device)
     new = _leaf(who, new, (old,))

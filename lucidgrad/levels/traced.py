@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 from lucidgrad.callers import caller
 from lucidgrad.core import device, dispatch
 from lucidgrad.core.items import Meta
-from lucidgrad.core.primitive import Primitive, registry
+from lucidgrad.core.primitive import ELEMENTWISE, Primitive, registry
 
-from .layer import Layer, LayerBackend, Level, filled, run
+from .layer import Layer, LayerBackend, Level, filled, namespace, run
+from .numbers import Outcome, TracedNumber, plain_number
 from .program import NUMBERS, Action, Equation, Program, Variable
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "read",
     "set_back",
     "tracing",
+    "unless",
     "written_into",
 ]
 
@@ -155,35 +157,7 @@ def value_of(value: Any, level: Level) -> Any:
     """What an array is without a level of tracing."""
     if type(value) is Traced and value.level is level:
         return value.value
-    return float(value) if type(value) is TracedNumber else value
-
-
-class TracedNumber(float):
-    """A Python float that a program is given anew in every run; of its value it may be asked whether it is zero."""
-
-    __slots__ = ("trace", "variable")
-    trace: "Trace"
-    variable: Variable
-
-    def __bool__(self) -> bool:
-        return True  # zeros are constants
-
-    def __neg__(self) -> Any:
-        return self.trace.arithmetic("negative", self)
-
-
-def _number_operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
-    def method(self: TracedNumber, other: Any) -> Any:
-        if not isinstance(other, (int, float)):
-            return NotImplemented
-        return self.trace.arithmetic(name, *((other, self) if reflected else (self, other)))
-
-    return method
-
-
-for _symbol, _name in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow"}.items():
-    setattr(TracedNumber, f"__{_symbol}__", _number_operator(_name, reflected=False))
-    setattr(TracedNumber, f"__r{_symbol}__", _number_operator(_name, reflected=True))
+    return value.value if type(value) is TracedNumber else value
 
 
 class Tracing(Level):
@@ -202,7 +176,11 @@ class Trace:
         self.equations: list[Equation] = []
         self.constants: dict[Variable, Any] = {}
         self.hosts: list[Any] = []  # what Python does in every run, in order, and what numbers it gives
+        self.pinned: dict[Variable, float] = {}  # numbers whose values were read
+        self.outcomes: list[Outcome] = []  # of comparisons of numbers
         self.failure: str | None = None  # why there will be no program
+        self.passing = False  # whether the next call may succeed
+        self.unless: Any = None  # an array that tells, in every run, whether steps of optimisers are left out
         self.set_back = False  # whether a generator of random numbers was
         self.where: Any = None  # the file and the line of it
         self.alive: list[weakref.ref[Traced]] = []
@@ -211,11 +189,13 @@ class Trace:
         self._memories: dict[int, _Memory] = {}
         self._lifted: dict[int, tuple[Any, Variable]] = {}
 
-    def fail(self, reason: str) -> None:
-        """Go on computing, but make no program."""
+    def fail(self, reason: str, passing: bool = False) -> None:
+        """Go on computing, but make no program; ``passing``: of this call."""
         self._check_whole(reason)
         if self.failure is None and not self.level.ended:
-            self.failure, frame = reason, caller()
+            self.failure, self.passing, frame = reason, passing, caller()
+            if passing:
+                return
             self.where = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
             if self.strict:
                 at = "" if self.where is None else f" ({self.where[0]}, line {self.where[1]})"
@@ -272,22 +252,18 @@ class Trace:
         """An array from outside, whose memory is the caller's."""
         return self._around(array, self.variable_like(array), external=True)
 
-    def number(self, value: float) -> TracedNumber:
-        """A Python float from outside."""
-        return self._number(value, Variable(next(self._numbers), (), float, None))
-
-    def _number(self, value: float, variable: Variable) -> TracedNumber:
-        made = TracedNumber(value)
-        made.trace, made.variable = self, variable
+    def number(self, value: float, nonzero: bool = False) -> TracedNumber:
+        """A Python float from outside; ``nonzero``: the caller sees to it that no run is given a zero."""
+        made = TracedNumber(value, self, Variable(next(self._numbers), (), float, None))
+        made.nonzero = nonzero
         return made
 
     def arithmetic(self, name: str, *values: Any) -> Any:
         """What Python's numbers come to, of which some are inputs."""
-        plain = [float(value) if type(value) is TracedNumber else value for value in values]
-        made = NUMBERS[name](*plain)
+        made = NUMBERS[name](*[value.value if type(value) is TracedNumber else value for value in values])
         if current.get() is not self:
             return made
-        result = self._number(made, Variable(next(self._numbers), (), float, None))
+        result = TracedNumber(made, self, Variable(next(self._numbers), (), float, None), (name, *values))
         self._enter(registry[name], tuple(map(self.variable, values)), {}, result.variable)
         return result
 
@@ -418,9 +394,8 @@ class Trace:
             self._check_whole("memory from outside was written")
         if target.steps is NO_WAY or memory.shared:
             self.fail("memory was written that several arrays share in a way that a program does not follow")
+        value = value.read() if type(value) is TracedNumber else value  # it becomes a constant
         new = self.variable(value)
-        if type(value) is TracedNumber:  # as a constant it would be that of this run
-            self.fail("a number that changes was written into memory as it is")
         if type(new) is not Variable or new.is_number:
             home = device.by_array[type(like)]
             new = self._lift(home.full((), value, like.dtype, home.device_of(like)))
@@ -503,6 +478,26 @@ def read(array: Any, why: str) -> Any:
     return read(array.value, why)
 
 
+@contextlib.contextmanager
+def unless(flag: Any) -> Iterator[bool]:
+    """A block of steps of optimisers that are left out where a tensor is true; gives whether to go through it now.
+
+    A program that is being traced asks the tensor in every run; else its value is read here.
+    """
+    trace = current.get()
+    if trace is None or type(flag.array) is not Traced or trace.unless is not None:
+        yield not flag.item()
+    elif bool(flag.array.value):
+        trace.fail("a step was left out", passing=True)
+        yield False
+    else:
+        trace.unless = flag.array
+        try:
+            yield True
+        finally:
+            trace.unless = None
+
+
 def fail(reason: str) -> None:
     """Something that only Python does, and that no program repeats: none is made of what is being traced."""
     trace = current.get()
@@ -530,6 +525,10 @@ def acting(name: str, make: Callable[[], Any], draws: bool = False, source: Any 
     return make() if trace is None else trace.act(name, make, draws, source)
 
 
+def _dtypes(values: Sequence[Any]) -> list[Any]:
+    return [value.dtype for value in values if type(value) in device.by_array]
+
+
 def interpreter(primitive: Primitive) -> Callable[..., Any]:
     """How a primitive runs on traced arrays: on their values, and as an equation."""
 
@@ -541,6 +540,10 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
         if type(level) is int:  # numbers alone
             return dispatch.compute(primitive, args, keywords)
         values = [value_of(a, level) for a in args]
+        if TracedNumber in map(type, keywords.values()):
+            if primitive.kind is ELEMENTWISE and not level.ended and dispatch.halves.isdisjoint(_dtypes(values)):
+                return primitive.program(namespace, *args, **keywords)  # in which they are inputs
+            keywords = {name: plain_number(value) for name, value in keywords.items()}
         y = dispatch.compute(primitive, values, keywords)
         trace: Trace = level.trace
         return y if level.ended or current.get() is not trace else trace.note(primitive, args, keywords, y)

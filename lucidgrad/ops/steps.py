@@ -238,14 +238,16 @@ class Step:
         else:
             make, *given = again
             kept = _Settings(self, make(*given), known)
-            symbols = {name: trace.number(known[name]) for name in kept.names}
+            symbols = {name: trace.number(known[name], nonzero=True) for name in kept.names}
             kept.variables = [symbol.variable for symbol in symbols.values()]
+            kept.unless = trace.unless
             trace.host(kept)
             known.update(symbols)
         if any(x.array.dtype in complexes for x in lists[0]):
             trace.fail(f"{self.name} takes complex parameters")
         for row in zip(*lists, strict=True):
             for target, value in zip((row[0], *row[2:]), self.program(namespace, *map(_array_of, row), **known)):
+                value = value if trace.unless is None else namespace.where(trace.unless, target.array, value)
                 new = written_into(target.array, value)
                 target.array = device.by_array[type(target.array)].write(target.array, ..., new)
                 touch(target.array)
@@ -266,8 +268,11 @@ class Step:
 class Again(Protocol):
     """An optimiser's later steps: what their settings are, and what notes that one was taken."""
 
+    def watched(self) -> list[tuple[Any, tuple[str, ...] | None]]:
+        """What must stay for it to be taken on the same tensors: what containers hold, under some names or at all."""
+
     def settings(self) -> Settings | None:
-        """The settings of the next step; None if it is not taken on the same tensors any more."""
+        """The settings of the next step, if what is watched stayed; None if they are not the same for all tensors."""
 
     def advance(self) -> None:
         """Note that it was taken."""
@@ -280,20 +285,27 @@ class _Settings:
         self.step, self.again = step, again
         self.names = [name for name, value in known.items() if type(value) is float and value]
         self.rest = {name: value for name, value in known.items() if name not in self.names}
+        self.watched = again.watched
         self.variables: list[Any] = []
+        self.unless: Any = None  # the traced array that tells whether it is left out, and which output that is
+        self.flag: int | None = None
+        self._kinds = [float] * len(self.names)
 
     def __call__(self) -> list[float] | None:
         """The numbers of the next run; None where the settings are of another kind."""
         settings = self.again.settings()
         if settings is None:
             return None
-        if not _PLAIN.issuperset(map(type, settings.values())):
+        found = self._numbers(settings)
+        if found is None and not _PLAIN.issuperset(map(type, settings.values())):
             settings, elsewhere = _on_host(settings)
-            if elsewhere:
-                return None
-        known = self.step.prepare(**settings) if self.step.prepare else dict(settings)
+            found = None if elsewhere else self._numbers(settings)
+        return found
+
+    def _numbers(self, settings: Settings) -> list[float] | None:
+        known = self.step.prepare(**settings) if self.step.prepare else settings
         found = [known.pop(name, 0.0) for name in self.names]
-        return found if known == self.rest and all(type(x) is float and x for x in found) else None
+        return found if list(map(type, found)) == self._kinds and all(found) and known == self.rest else None
 
     def done(self) -> None:
         self.again.advance()

@@ -3,7 +3,6 @@
 import functools
 import operator
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any, ClassVar
 
 import lucidgrad as lg
@@ -53,29 +52,42 @@ class _Again:
     """The later steps of a group, for programs that take them."""
 
     def __init__(self, optimizer: "Elementwise", group: dict[str, Any], memo: _Memo) -> None:
-        self.optimizer, self.group, self.kept = optimizer, group, optimizer.state
-        self.params, self.states = list(memo.lists[0]), memo.states
-        self.all = list(group["params"])
+        self.optimizer, self.group, self.states = optimizer, group, memo.states
         self.number: Any = None
+        kind = type(optimizer)  # numbers that are kept in the usual way are read and written without a call for each
+        self._counts = kind._number is Elementwise._number and kind._advance is Elementwise._advance
+
+    def watched(self) -> list[tuple[Any, tuple[str, ...] | None]]:
+        """What the next step depends on, besides settings: dictionaries with some names, lists, and dictionaries."""
+        optimizer, group = self.optimizer, self.group
+        found: list[tuple[Any, tuple[str, ...] | None]] = [(vars(optimizer), ("state", "param_groups"))]
+        found += [(optimizer.param_groups, None), (group, ("params",)), (group["params"], None)]
+        if self.states[0]:
+            found.append((optimizer.state, None))
+        names = optimizer._names(group)
+        return found + [(state, names) for state in self.states if names]
 
     def settings(self) -> dict[str, Any] | None:
-        optimizer, group, states = self.optimizer, self.group, self.states
-        if optimizer.state is not self.kept or not any(map(operator.is_, optimizer.param_groups, repeat(group))):
-            return None
-        if len(group["params"]) != len(self.all) or not all(map(operator.is_, group["params"], self.all)):
-            return None
+        optimizer, states = self.optimizer, self.states
         self.number = number = optimizer._number(states[0])
-        if states[0]:
-            if not all(map(operator.is_, map(self.kept.get, self.params), states)):
+        if self._counts:
+            if list(map(_count_of, states)).count(number - 1) < len(states):
                 return None
-            if any(state != number for state in map(optimizer._number, states)):
-                return None
-        return optimizer._settings(group, number)
+        elif states[0] and list(map(optimizer._number, states)).count(number) < len(states):
+            return None
+        return optimizer._settings(self.group, number)
 
     def advance(self) -> None:
-        for state in self.states:
-            self.optimizer._advance(state, self.number, self.group)
+        if self._counts:
+            for state in self.states:
+                state["step"] = self.number
+        elif self.optimizer._advances:
+            for state in self.states:
+                self.optimizer._advance(state, self.number, self.group)
         self.optimizer._opt_called = True
+
+
+_count_of = operator.itemgetter("step")
 
 
 class Elementwise(Optimizer):
@@ -87,6 +99,7 @@ class Elementwise(Optimizer):
 
     _rule: ClassVar[Step]
     _compiles = True
+    _advances: ClassVar[bool] = True  # whether `_advance` does anything
 
     @functools.cached_property
     def _memos(self) -> dict[int, "_Memo"]:

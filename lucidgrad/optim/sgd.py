@@ -42,6 +42,7 @@ class SGD(Elementwise):
     [0.5, -1.0]
     """
 
+    _advances = False
     _rule = steps.SGD
 
     def __init__(

@@ -335,6 +335,35 @@ def test_a_state_that_is_loaded_midway():
     compare(make, between=between, hits=3)
 
 
+def test_states_that_are_replaced_midway():
+    def make():
+        model = network()
+        optimizer = lg.optim.Adam(model.parameters(), lr=0.01)
+        return plain_step(model, optimizer), everything(model, optimizer)
+
+    def between(states, k):
+        if k in (3, 5):
+            state = states["optimizer"].state[states["model"][0].weight]
+            state["exp_avg"] = lg.ones_like(state["exp_avg"])
+
+    compare(make, between=between, hits=0)
+
+
+def test_groups_that_are_added_midway():
+    def make():
+        model = network()
+        optimizer = lg.optim.SGD(model[0].parameters(), lr=0.1)
+        return plain_step(model, optimizer), everything(model, optimizer)
+
+    def between(states, k):
+        if k == 3:
+            states["optimizer"].add_param_group({"params": states["model"][2].parameters(), "lr": 0.3})
+        if k == 5:
+            states["optimizer"].param_groups[1]["params"].pop()
+
+    compare(make, between=between, hits=0)
+
+
 def test_a_batch_of_another_size():
     def make():
         model = network()

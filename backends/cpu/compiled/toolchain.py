@@ -18,6 +18,7 @@ from pathlib import Path
 from lucidgrad.backends import caches
 from lucidgrad.backends.caches import digest
 from lucidgrad.backends.progress import waiting
+from lucidgrad.levels import tally
 
 __all__ = ["Failed", "Toolchain", "find"]
 
@@ -89,7 +90,9 @@ class Toolchain:
     def library(self, stem: str, texts: dict[str, bytes], flags: Sequence[str]) -> ctypes.CDLL:
         """The library of a name: loaded, or else built."""
         path = self.folder / f"{stem}.so"
-        if not caches.sealed(path):  # absent, or broken
+        absent = not caches.sealed(path)  # or broken
+        tally.add(built=int(absent), found=int(not absent))
+        if absent:
             caches.replace(path, lambda scratch: self.compile(texts, scratch, flags))
             _remove_unused(self.folder)
         with contextlib.suppress(OSError):

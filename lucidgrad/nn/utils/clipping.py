@@ -15,6 +15,11 @@ def _listed(tensors: _Tensors) -> list[lg.Tensor]:
     return [tensors] if isinstance(tensors, lg.Tensor) else list(tensors)
 
 
+def _number(value: Any) -> Any:
+    """A bound as a float; one that is a float already may be an input of a program."""
+    return value if isinstance(value, float) else float(value)
+
+
 def _gradients(parameters: _Tensors) -> list[lg.Tensor]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
 
@@ -88,7 +93,7 @@ def clip_grads_with_norm_(
         return
     with lg.no_grad():
         # no branch on the norm: that would wait for the device
-        factor = lg.clip(float(max_norm) / (total_norm + 1e-6), None, 1.0)
+        factor = lg.clip(_number(max_norm) / (total_norm + 1e-6), None, 1.0)
         fitting = factor
         for g in gradients:
             if g.dtype != fitting.dtype or g.device != fitting.device:
@@ -175,7 +180,7 @@ def clip_grad_value_(parameters: _Tensors, clip_value: float, foreach: bool | No
     >>> w.grad
     tensor([ 0.5, -1. ])
     """
-    bound: Any = float(clip_value)
+    bound: Any = _number(clip_value)
     with lg.no_grad():
         for g in _gradients(parameters):
             g.clamp_(-bound, bound)
