@@ -29,7 +29,13 @@ def _standardise_vjp(xp: Any, g: Any, x: Any, *, axis: Any, eps: float, centre: 
 
 
 @primitive(
-    REDUCTION, vjp=_standardise_vjp, jvp=symmetric("standardise"), batch=batch_axes, dtype="float", precision="full"
+    REDUCTION,
+    vjp=_standardise_vjp,
+    jvp=symmetric("standardise"),
+    batch=batch_axes,
+    dtype="float",
+    precision="full",
+    real=True,
 )
 def standardise(xp: Any, x: Any, /, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
     """``(x - mean) / sqrt(var + eps)`` along axes; without ``centre`` the mean counts as 0.
@@ -99,7 +105,12 @@ def _layer_norm_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axes: int, eps: float,
 
 
 @primitive(
-    REDUCTION, vjp=joint(_layer_norm_vjp), jvp=_layer_norm_jvp, batch=through_program("layer_norm"), precision="full"
+    REDUCTION,
+    vjp=joint(_layer_norm_vjp),
+    jvp=_layer_norm_jvp,
+    batch=through_program("layer_norm"),
+    precision="full",
+    real=True,
 )
 def layer_norm(
     xp: Any, x: Any, w: Any, b: Any = None, /, *, axes: int = 1, eps: float = 1e-5, centre: bool = True
@@ -174,6 +185,7 @@ def _batch_norm_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, eps: float) -> Any:
     batch=through_program("batch_norm"),
     outputs=True,
     precision="full",
+    real=True,
 )
 def batch_norm(xp: Any, x: Any, w: Any, b: Any, /, *, eps: float = 1e-5) -> Any:
     """Each channel (axis 1) of a batch standardised, times w, plus b; and the channels' means and variances.

@@ -42,7 +42,7 @@ def _max_pool_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, window: Any, **steps: An
     return t, xp.zeros_like(y[1])
 
 
-@primitive(REDUCTION, vjp=_max_pool_vjp, jvp=_max_pool_jvp, batch=_as_is, outputs=True, single=False)
+@primitive(REDUCTION, vjp=_max_pool_vjp, jvp=_max_pool_jvp, batch=_as_is, outputs=True, single=False, real=True)
 def max_pool(
     xp: Any, x: Any, /, *, window: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool = False
 ) -> Any:

@@ -279,6 +279,32 @@ def test_functions_of_arrays_take_complex_numbers_rightly_or_refuse_them(name: s
     np.testing.assert_allclose(np.asarray(y.numpy()), call(reference(name), z), rtol=1e-10, atol=1e-12)
 
 
+#: Parts of networks that are made of more than one number, and of real ones.
+NETWORKS = {
+    "batch_norm": lambda z: F.batch_norm(z, None, None, training=True),
+    "cosine_similarity": lambda z: F.cosine_similarity(z, z),
+    "cross_entropy": lambda z: F.cross_entropy(z, lg.tensor([0, 1, 2])),
+    "group_norm": lambda z: F.group_norm(z, 1),
+    "gumbel_softmax": F.gumbel_softmax,
+    "layer_norm": lambda z: F.layer_norm(z, (3,)),
+    "logcumsumexp": lambda z: lg.logcumsumexp(z, 0),
+    "max_pool1d": lambda z: F.max_pool1d(z, 2),
+    "mse_loss": lambda z: F.mse_loss(z, z),
+    "multigammaln": lambda z: lg.special.multigammaln(z, 2),
+    "nll_loss": lambda z: F.nll_loss(z, lg.tensor([0, 1, 2])),
+    "prelu": lambda z: F.prelu(z, lg.tensor([0.1])),
+    "quantile": lambda z: lg.quantile(z, 0.5),
+    "rms_norm": lambda z: F.rms_norm(z, (3,)),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_parts_of_networks_refuse_complex_numbers(name: str) -> None:
+    with pytest.raises(TypeError, match="complex128.*expected real numbers") as caught:
+        NETWORKS[name](lg.tensor(MATRIX + 1j))
+    assert refused(caught.value, "complex128")
+
+
 def test_one_complex_number_stays_complex() -> None:
     assert lg.scalar_tensor(lg.tensor(1 + 2j)).item() == 1 + 2j
     assert lg.scalar_tensor(np.complex64(1 + 2j)).item() == 1 + 2j

@@ -5,6 +5,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
 from lucidgrad.ops.conventions import update
+from lucidgrad.ops.numbers import only_real
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish",
@@ -342,6 +343,7 @@ def prelu(input: lg.Tensor, weight: lg.Tensor) -> lg.Tensor:
         weight = lg.reshape(weight, (channels, *(1,) * (input.ndim - 2)))
     elif weight.ndim > 1 or not input.ndim:
         weight = lg.reshape(weight, ())
+    only_real("prelu", input, weight)
     return lg.where(input > 0, input, weight * input)
 
 

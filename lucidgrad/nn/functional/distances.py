@@ -2,7 +2,7 @@
 
 import lucidgrad as lg
 from lucidgrad.amp import in_precision
-from lucidgrad.ops.numbers import evened
+from lucidgrad.ops.numbers import evened, only_real
 from lucidgrad.ops.summaries import pdist
 from lucidgrad.tensor import Tensor
 
@@ -22,6 +22,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> y.tolist(), x.grad.tolist()
     ([0.0], [[0.0, 1.0]])
     """
+    only_real("cosine_similarity", x1, x2)
     a, b = lg.broadcast_arrays(*evened(x1, x2))
     inner = (a * b).sum(axis=dim)
     norms = (lg.linalg.vector_norm(v, axis=dim).clip(min=eps) for v in (a, b))

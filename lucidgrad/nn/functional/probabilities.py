@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.ops.numbers import only_real
 
 __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
 
@@ -95,6 +96,7 @@ def gumbel_softmax(
     >>> lg.nn.functional.gumbel_softmax(lg.randn(4, 3), hard=True).sum(dim=-1)
     tensor([1., 1., 1., 1.])
     """
+    only_real("gumbel_softmax", logits)
     smallest = lg.finfo(logits.dtype).smallest_normal
     drawn = lg.rand(logits.shape, dtype=logits.dtype, device=logits.device)
     noise = -lg.log(-lg.log(lg.clip(drawn, smallest, None)))
