@@ -451,7 +451,8 @@ class GradScaler:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         flags = list(found["found_inf"].values())
         found["stage"] = _Stage.STEPPED
-        if len(flags) > 1:
+        ours = type(optimizer).__module__.startswith("lucidgrad.") and getattr(optimizer, "_compiles", False)
+        if len(flags) > 1 or not ours:  # what others write, a program could not leave out
             return None if any(flag.item() for flag in flags) else optimizer.step(*args, **kwargs)
         with unless(flags[0]) as fine:
             return optimizer.step(*args, **kwargs) if fine else None

@@ -61,3 +61,36 @@ def test_gradients_of_results():
         expected = lg.autograd.grad(lg.tanh(x @ w).sum(), (x, w))
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a.cpu().numpy(), b.cpu().numpy(), rtol=1e-13)
+
+
+def test_floats_that_change_and_steps_that_overflow():
+    """A scaler leaves out a step on the device, too; rates, limits and dropout's p are inputs."""
+    ends = []
+    for compiling in (False, True):
+        lg.manual_seed(0)
+        model = lg.nn.Sequential(lg.nn.Linear(3, 4), lg.nn.Dropout(0.3), lg.nn.Linear(4, 2)).to("cuda")
+        optimizer = lg.optim.Adam(model.parameters(), lr=0.01)
+        scaler = lg.GradScaler("cuda", init_scale=4.0, growth_interval=2)
+
+        def step(x, limit, model=model, optimizer=optimizer, scaler=scaler):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).sum()
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            lg.nn.utils.clip_grad_norm_(model.parameters(), limit)
+            scaler.step(optimizer)
+            scaler.update()
+            return loss.detach()
+
+        run = lg.compile(step) if compiling else step
+        lg.manual_seed(1)
+        for k in range(8):
+            model[1].p, optimizer.param_groups[0]["lr"] = 0.3 + 0.05 * k, 0.01 * (k + 1)
+            run(numbers(5, 3, seed=k).to(lg.float32) * (1e30 if k == 5 else 1), 0.5 + k)
+        counts = [state["step"] for state in optimizer.state.values()]
+        ends.append([*(p.detach().cpu().numpy() for p in model.parameters()), scaler.get_scale(), *counts])
+        if compiling:
+            assert run.cache_info().misses <= 3 and run.cache_info().eager == 0, run.cache_info()
+    for a, b in zip(*ends, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-5)
+    assert ends[0][-1] == 7

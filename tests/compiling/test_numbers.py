@@ -338,6 +338,30 @@ def test_a_scaler_leaves_out_steps_that_overflow(name, clipped):
             np.testing.assert_allclose(np.asarray(y), np.asarray(x), rtol=1e-5)
 
 
+class _Noting(lg.optim.SGD):
+    def step(self, closure=None):
+        super().step(closure)
+        self.noted.add_(1)
+
+
+def test_a_scaler_and_an_optimiser_of_somebody_else():
+    """What its step writes besides can't be left out by a program, so none is made."""
+    w = lg.ones(2, requires_grad=True)
+    optimizer, scaler = _Noting([w], lr=0.1), lg.GradScaler("cpu", init_scale=2.0)
+    optimizer.noted = lg.zeros(())
+
+    def step(x):
+        optimizer.zero_grad()
+        scaler.scale((w * x).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+    compiled = lg.compile(step, options={"warn": False})
+    for x in (1.0, 1.0, 1.0, float("inf"), 1.0):
+        compiled(lg.full((2,), x))
+    assert optimizer.noted.item() == 4 and compiled.cache_info().hits == 0
+
+
 def autocast_step(model, optimizer, inside):
     def step(x, y):
         optimizer.zero_grad()
