@@ -171,7 +171,7 @@ class PlainC(Language):
 
     def stored(self, dtype: Any) -> str:
         """The type of elements in memory; compilers vectorise no loop that reads or writes ``bool``."""
-        return "unsigned char" if dtype == bool else self.type(dtype)
+        return "unsigned char" if dtype == np.dtype("bool") else self.type(dtype)
 
     def check(self, dtypes: set[Any]) -> None:
         if not dtypes & self.floats or not dtypes <= self._TAKEN:

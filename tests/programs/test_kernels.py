@@ -226,9 +226,7 @@ def test_nothing_to_do(how):
         return y * 2, y.sum(), rows + 1, lg.cumulative_sum(rows, axis=0), lg.take_along_axis(rows, i[:, None], axis=1)
 
     program = traced(run, x, w, i, table)
-    for mine, expected in zip(
-        compiled(program, {}, how)([x, w, i, table]), program.run([x, w, i, table]), strict=True
-    ):
+    for mine, expected in zip(compiled(program, {}, how)([x, w, i, table]), program.run([x, w, i, table]), strict=True):
         assert apart(mine, expected) == 0
 
 

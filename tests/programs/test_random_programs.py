@@ -78,7 +78,7 @@ def layered(rng, x):
     kind, (n, m) = rng.integers(4), x.shape
     functional = lg.nn.functional
     if kind == 0:
-        return functional.conv1d(x[None], x[:2, :2][None] * 0.5, padding=1)[0] if n == 2 else lg.tanh(x)
+        return functional.conv1d(x[None], x[:, :2][None] * 0.25, padding=1)[0] if m > 1 else lg.tanh(x)
     if kind == 1:
         return functional.avg_pool1d(x[None], 3, 2, 1)[0] if m > 2 else x + 0.5
     if kind == 2:
@@ -107,11 +107,11 @@ def build(rng, tensors, length, smooth):
             made = BINARY[rng.integers(len(BINARY))](x, others[rng.integers(len(others))])
         elif kind < 0.75:
             made = view(rng, x)
-        elif kind < 0.87 and x.size:
+        elif kind < 0.84 and x.size:
             name = ("max", "min", "sum", "mean")[rng.integers(4 if smooth else 2)]  # sums: see below
             made = getattr(lg, name)(x, axis=_axes(rng, x.ndim), keepdims=bool(rng.integers(2))) * 0.125
-        elif kind < 0.9 and x.ndim and 0 < x.size < 5000:
-            made = layered(rng, x) if smooth and x.ndim == 2 and rng.random() < 0.5 else gathered(rng, x)
+        elif kind < 0.91 and x.ndim and 0 < x.size < 5000:
+            made = layered(rng, x) if smooth and x.ndim == 2 and rng.random() < 0.7 else gathered(rng, x)
         elif kind < 0.95 and smooth:
             others = [
                 y for y in pool if x.ndim and y.ndim > 1 and x.shape[-1] == y.shape[-2] and x.ndim < 4 and y.ndim < 4

@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from lucidgrad.levels.program import Equation, Variable
 
 from . import blas
@@ -202,13 +200,13 @@ def _plan_pull(planner: Planner, equation: Equation) -> None:
     kernel = "attention.attention_slopes", dtype.char
 
     at = {w: f"{w}_at + e * {w}_step" for w in (*"hqkv", "to_q", "to_k", "to_v")}
-    p, s = ((f"{w} + e * {rows * columns}", scores) for w in "ps")
-    turned_p, turned_s = ((word, _turned(place)) for word, place in (p, s))
+    weights, slopes_at = ((f"{w} + e * {rows * columns}", scores) for w in "ps")
+    turned_weights, turned_slopes = ((word, _turned(place)) for word, place in (weights, slopes_at))
     fields = ["p", "s", "total", "less", rows, columns, causal, factor, share]
     inner = [
         "for (long e = 0; e < some; e++) {",
-        heads.product(letter, (at["q"], pq), (at["k"], _turned(pk)), p),
-        heads.product(letter, (at["h"], ph), (at["v"], _turned(pv)), s),
+        heads.product(letter, (at["q"], pq), (at["k"], _turned(pk)), weights),
+        heads.product(letter, (at["h"], ph), (at["v"], _turned(pv)), slopes_at),
         f"for (long r = 0; r < {rows}; r++) {{",
         f"const {real(dtype)} all = t_at[e * t_step + r * {sums['t'].steps[-1]}];",
         f"total[e * {rows} + r] = all == ({real(dtype)})-LG_INFINITY ? 0 : all;",
@@ -219,9 +217,9 @@ def _plan_pull(planner: Planner, equation: Equation) -> None:
         call(kernel, fields, f"some * {rows}", f"2 * some * {rows * columns}"),
         *slopes,
         "for (long e = 0; e < some; e++) {",
-        heads.product(letter, turned_p, (at["h"], ph), (at["to_v"], ends[2])),
-        heads.product(letter, s, (at["k"], pk), (at["to_q"], ends[0])),
-        heads.product(letter, turned_s, (at["q"], pq), (at["to_k"], ends[1])),
+        heads.product(letter, turned_weights, (at["h"], ph), (at["to_v"], ends[2])),
+        heads.product(letter, slopes_at, (at["k"], pk), (at["to_q"], ends[0])),
+        heads.product(letter, turned_slopes, (at["q"], pq), (at["to_k"], ends[1])),
         "}",
     ]
     planner.append(heads.step(per, inner, kernel, "to_m" if slopes else ""))

@@ -15,7 +15,7 @@ from lucidgrad.keys import At
 from lucidgrad.levels.program import Equation, Variable
 
 from .copies import CHARS
-from .kernels import Kernel, Written, address, table
+from .kernels import Kernel, Written, address
 from .places import Place, steps_of, whole
 from .planning import Planner
 from .steps import stored
@@ -27,7 +27,7 @@ _POSITIONS, _EVERYTHING = "lqihb", slice(None)
 
 # -- positions -------------------------------------------------------------------------------------
 def _positions(planner: Planner, variable: Variable, sizes: Sequence[int]) -> Place:
-    """Positions from 0 up as int64, inside an axis of a size; of several, one behind the other, in all axes together."""
+    """Positions from 0 up as int64, inside an axis of a size; where there are several, in all of them together."""
     place = planner.place(variable)
     key = "positions", place.buffer.number, place.offset, place.shape, place.steps, tuple(sizes)
     found = planner.notes.get(key)
@@ -43,7 +43,7 @@ def _looked_at(planner: Planner, place: Place, sizes: Sequence[int]) -> Place:
         array = planner.constants[place.buffer.index].reshape(-1)[place.offset : place.offset + count]
         array = np.where(array < 0, array + sizes[0], array).astype(np.int64)
         if ((array >= 0) & (array < sizes[0])).all():
-            return table(planner, array.reshape(shape))
+            return planner.table(array.reshape(shape))
     made = whole(planner.buffer(np.dtype(np.int64), count), shape)
     lines = ["int wrong = 0;", f"for (long k = 0; k < {count}; k++) {{", "long at = 0;"]
     for axis, (size, step) in enumerate(zip(sizes, steps_of(sizes), strict=True)):

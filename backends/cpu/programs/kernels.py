@@ -7,11 +7,10 @@ import numpy as np
 
 from lucidgrad.backends.cpu.compiled import attention, panels, pools, puts, recurrence, rows, windows
 
-from .places import Buffer, Place, whole
-from .planning import Planner
+from .places import Buffer, Place
 from .steps import Step, is_part, pointer, stored
 
-__all__ = ["Kernel", "Written", "address", "call", "table", "word"]
+__all__ = ["Kernel", "Written", "address", "call", "word"]
 
 _LIBRARIES = {
     "rows": rows._LIBRARY,
@@ -34,12 +33,6 @@ def address(name: str, char: str) -> int | None:
 def word(name: str, char: str) -> str:
     """What a kernel is called in the frame."""
     return f"{name.replace('.', '_')}_{char}"
-
-
-def table(planner: Planner, array: Any) -> Place:
-    """The place of numbers that are the same in every run."""
-    planner.constants.append(np.ascontiguousarray(array))
-    return whole(planner.buffer(array.dtype, array.size, "constant", len(planner.constants) - 1), array.shape)
 
 
 def _task(fields: Sequence[Any]) -> str:

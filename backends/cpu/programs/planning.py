@@ -69,8 +69,11 @@ class Planner:
     def _constant(self, array: Any) -> Place | Immediate:
         if array.size and array.dtype.kind in "fbiu" and _is_one_number(array):
             return Immediate(array.reshape(-1)[0], array.shape)
-        array = np.array(array, order="C")
-        self.constants.append(array)
+        return self.table(np.array(array, order="C"))
+
+    def table(self, array: Any) -> Place:
+        """The place of values that are the same in every run."""
+        self.constants.append(np.ascontiguousarray(array))
         return whole(self.buffer(array.dtype, array.size, "constant", len(self.constants) - 1), array.shape)
 
     # -- what steps ask for
@@ -82,7 +85,7 @@ class Planner:
         """The place of a variable in memory."""
         found = self.value(x)
         if type(found) is Immediate:
-            found = self.where[x] = self.copied(found, found.shape)
+            found = self.where[x] = self.table(np.full(found.shape, found.value))
         return found
 
     def contiguous(self, place: Place) -> Place:

@@ -10,7 +10,7 @@ from lucidgrad.backends.cpu.compiled import pools, threads, windows as compiled
 from lucidgrad.levels.program import Equation
 
 from . import reductions
-from .kernels import WRONG, Kernel, address, table
+from .kernels import WRONG, Kernel, address
 from .loops import Entry
 from .places import Immediate, Place, whole
 from .planning import Planner
@@ -63,7 +63,7 @@ def _convolve(planner: Planner, x: Place, w: Place, y: Place, counts: Any, found
     fields = [
         *(x, packed, y, groups, channels, outputs, count, y.size // (n * groups * outputs)),
         *(len(into), parts, step, min(tables.places[-1], tables.lanes)),
-        *(table(planner, a) for a in (taps, into, out, tables.layout, tables.source, tables.target)),
+        *(planner.table(a) for a in (taps, into, out, tables.layout, tables.source, tables.target)),
         WRONG,
     ]
     planner.append(Kernel("windows.convolve", fields, [y], units * parts, work // compiled.PRODUCTS))
@@ -117,7 +117,7 @@ def _plan_weight(planner: Planner, equation: Equation) -> None:
     sums = y if parts == 1 else whole(planner.buffer(y.dtype, parts * y.size), (parts, *y.shape))
     fields = [
         *(x, h, sums, n, groups, inner, o, count, len(taps) // 3, parts, at_once, len(tables.lines), out[-1]),
-        *(table(planner, a) for a in (taps, into, tables.layout, tables.source, tables.target)),
+        *(planner.table(a) for a in (taps, into, tables.layout, tables.source, tables.target)),
         WRONG,
     ]
     products = o * groups * count * n * math.prod(out)
@@ -144,7 +144,7 @@ def _shape_of(planner: Planner, equation: Equation, wide: Place, narrow: Place) 
     count = len(words["window"])
     sizes, out = (p.shape[len(p.shape) - count :] for p in (wide, narrow))
     more = [tuple(words[name]) for name in ("window", "stride", "padding")]
-    return table(planner, pools._pool(sizes, out, *more, tuple(words.get("dilation", (1,) * count))))
+    return planner.table(pools._pool(sizes, out, *more, tuple(words.get("dilation", (1,) * count))))
 
 
 def _planes(place: Place, equation: Equation) -> int:
