@@ -16,6 +16,7 @@ import torch
 import lucidgrad as lg
 from lucidgrad import func
 from lucidgrad.backends.cpu.programs import compiled
+from lucidgrad.compiling.passes import improved
 from lucidgrad.levels.program import Program
 from lucidgrad.levels.traced import program_of as traced
 
@@ -88,6 +89,32 @@ def hvp() -> Case:
     return run, traced(product, *given), given, {}
 
 
+def recurrent() -> Case:
+    """A recurrent network of 200 steps, with its gradients."""
+    params, x = [draw(16, 32) * np.float32(0.1), draw(32, 32) * np.float32(0.1)], draw(200, 8, 16)
+
+    def mine(u: Any, w: Any, x: Any) -> Any:
+        def body(h: Any, x: Any) -> Any:
+            h = lg.tanh(x @ u + h @ w)
+            return h, h
+
+        return (func.scan(body, lg.zeros(8, 32), x)[1] ** 2).mean()
+
+    def step(u: Any, w: Any, x: Any) -> Any:
+        return func.grad(mine, (0, 1))(u, w, x)
+
+    ts, tx = [torch.tensor(p, requires_grad=True) for p in params], torch.tensor(x)
+
+    def theirs() -> None:
+        h, found = torch.zeros(8, 32), []
+        for one in tx:
+            h = torch.tanh(one @ ts[0] + h @ ts[1])
+            found.append(h)
+        torch.autograd.grad((torch.stack(found) ** 2).mean(), ts)
+
+    return theirs, improved(traced(step, *params, x)), [*params, x], {}
+
+
 def _both_ways(mine: Callable[..., Any], theirs: Callable[..., Any], *arrays: Any) -> Case:
     """A function and its cotangents, given ones."""
 
@@ -108,6 +135,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "100 small operations": chain,
     "tiny MLP, SGD step": tiny_sgd,
     "tiny MLP, Hessian-vector product": hvp,
+    "scan of 200 steps": recurrent,
     "tanh, 4M": lambda: _both_ways(lg.tanh, torch.tanh, draw(2048, 2048)),
     "gelu, 4M": lambda: _both_ways(F.gelu, TF.gelu, draw(2048, 2048)),
     "exp-log mix, 4M": lambda: _both_ways(
