@@ -279,8 +279,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     Notes
     -----
     Forward and reverse mode both work, as each step is recorded when it runs; reverse mode keeps what the steps saved,
-    so its memory grows with their number. Compiled functions have it in forward mode, and run as they are otherwise. Where the condition differs from example to example inside `vmap`, the loop
-    goes on until it holds for none, and examples that are finished keep their values.
+    so its memory grows with their number. Compiled functions have it in forward mode, and run as they are otherwise.
+    Where the condition differs from example to example inside `vmap`, the loop goes on until it holds for none, and
+    examples that are finished keep their values.
 
     Examples
     --------
