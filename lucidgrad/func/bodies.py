@@ -226,7 +226,9 @@ def pulled(made: Sequence[Tensor], seeds: Sequence[Any], targets: Sequence[Any],
     ends = [(node_of(y), g) for y, g in zip(made, seeds, strict=True) if g is not None and node_of(y) is not None]
     if not ends or not targets:
         return {}
-    walk = Walk(Plan([node for node, _ in ends], targets), create_graph=graph, retain_graph=True)
+    plan = Plan([node for node, _ in ends], targets)
+    plan.idle = plan.inner  # one may lead to another outside, but the body ends at each of them
+    walk = Walk(plan, create_graph=graph, retain_graph=True)
     walk.run([(node, _conj(g) if graph else _conj(g).array) for node, g in ends])
     found = {node: walk.arrived[node] for node in targets if node in walk.arrived}
     return {node: _conj(g if isinstance(g, Tensor) else box(g)) for node, g in found.items()}
