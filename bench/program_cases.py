@@ -255,6 +255,29 @@ def trained(name: str, jax: Callable[[], Any] | None = None) -> Case:
     return Case(mine, [], theirs, jax, settle=4)
 
 
+def scanned() -> Case:
+    """A recurrent network of 200 steps as one loop, with its gradients."""
+    params, x = [draw(16, 32, scale=0.1), draw(32, 32, scale=0.1)], draw(200, 8, 16)
+
+    def loss(u: Any, w: Any, x: Any) -> Any:
+        def body(h: Any, x: Any) -> Any:
+            h = lg.tanh(x @ u + h @ w)
+            return h, h
+
+        return (func.scan(body, lg.zeros(8, 32), x)[1] ** 2).mean()
+
+    ts, tx = [torch.tensor(p, requires_grad=True) for p in params], torch.tensor(x)
+
+    def theirs() -> None:
+        h, found = torch.zeros(8, 32), []
+        for one in tx:
+            h = torch.tanh(one @ ts[0] + h @ ts[1])
+            found.append(h)
+        torch.autograd.grad((torch.stack(found) ** 2).mean(), ts)
+
+    return Case(func.grad(loss, (0, 1)), [*params, x], theirs)
+
+
 def _jax_mlp(adam: bool, rows: int, *sizes: int) -> Callable[[], Any] | None:
     """The step of `training.mlp` in JAX."""
     if _jnp() is None:
@@ -304,6 +327,7 @@ CASES: dict[str, tuple[float, Callable[[], Case]]] = {
     "Jacobian 64 x 64": (0.15, jacobian),
     "gradient penalty, MLP": (0.45, gradient_penalty),
     "slices and joins, gradient": (0.3, slices),
+    "scan of 200 steps, gradient": (0.45, scanned),
     **{f"{name}, 4M": (0.5, lambda name=name: function_of(name)) for name in ("tanh", "sigmoid", "gelu", "silu")},
     "softplus, 4M": (0.5, lambda: function_of("softplus")),
     "exp-log mix, 4M": (0.5, mixture),

@@ -37,7 +37,7 @@ def settled(case: Case, **options: Any) -> tuple[Any, Sequence[Any]]:
 
 def alone(run: Any, tensors: Sequence[Any]) -> Callable[[], Any]:
     """What a compiled function runs when it has looked at everything, with the values that it is given then."""
-    entries = [entry for found in run._entries.values() for entry in found]
+    entries = run._programs()
     programs, calls = [entry.run for entry in entries], []
     for entry, program in zip(entries, programs, strict=True):
         entry.run = lambda values, program=program: calls.append((program, list(values))) or program(values)

@@ -17,6 +17,7 @@ from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, complexes, extras_of, floats, node_of
 from lucidgrad.core.engine import Walk
 from lucidgrad.core.items import Own, meta_of
+from lucidgrad.core.modes import Block, NewNodes, new
 from lucidgrad.core.plan import Plan
 from lucidgrad.core.primitive import Recipe
 from lucidgrad.core.tape import Extras, Fork, Leaf, Output, make_node
@@ -29,7 +30,7 @@ from lucidgrad.tensor import Tensor
 
 __all__ = [
     "Body", "Recorded", "blank", "bottoms", "check_unwritten", "entered", "fresh", "lifted", "pass_on", "placed",
-    "plain", "pulled", "rebuilt", "same_levels",
+    "plain", "pulled", "rebuilt", "same_levels", "unchanged_nodes",
 ]  # fmt: skip
 
 
@@ -110,6 +111,13 @@ def lifted(trace: Trace, x: Any, like: Any) -> Any:
     return where(box(true), x, box(blank(trace, like.array)))
 
 
+class unchanged_nodes(Block):
+    """A context in which nodes keep what they keep, whatever hooks do with that outside: a program has it anyway."""
+
+    def _changes(self) -> Any:
+        return ((new, NewNodes(None, ())),)
+
+
 # -- bodies ----------------------------------------------------------------------------------------
 class Body:
     """A part of a program, with the tensors that it is given and those that it gives.
@@ -155,7 +163,8 @@ class Body:
         """Raise `Unfit` if gradients do more than compute, which functions and hooks of users may."""
         for node in self._nodes():
             own = type(getattr(node, "recipe", None)) not in (Recipe, _Recipe, NoneType)
-            if own or (node.extras is not None and node.extras.hooked):
+            extras = node.extras
+            if own or (extras is not None and (extras.hooked or extras.unpack is not None)):
                 break
         else:
             return
@@ -217,7 +226,9 @@ def pulled(made: Sequence[Tensor], seeds: Sequence[Any], targets: Sequence[Any],
     ends = [(node_of(y), g) for y, g in zip(made, seeds, strict=True) if g is not None and node_of(y) is not None]
     if not ends or not targets:
         return {}
-    walk = Walk(Plan([node for node, _ in ends], targets), create_graph=graph, retain_graph=True)
+    plan = Plan([node for node, _ in ends], targets)
+    plan.idle = plan.inner  # one may lead to another outside, but the body ends at each of them
+    walk = Walk(plan, create_graph=graph, retain_graph=True)
     walk.run([(node, _conj(g) if graph else _conj(g).array) for node, g in ends])
     found = {node: walk.arrived[node] for node in targets if node in walk.arrived}
     return {node: _conj(g if isinstance(g, Tensor) else box(g)) for node, g in found.items()}
@@ -284,7 +295,8 @@ class Recorded:
             return
         arrays = [y.array for y in made]
         extras = extras_of(*arrays) or Extras()
-        fork = make_node(Fork, _RECIPES[self.name], (self,), tuple(nodes), None, extras, tuple(arrays), (), {})
+        with unchanged_nodes():
+            fork = make_node(Fork, _RECIPES[self.name], (self,), tuple(nodes), None, extras, tuple(arrays), (), {})
         ends = [Output(fork, k) for k in range(len(made))]
         fork.metas = tuple(map(meta_of, arrays))
         fork.outputs = tuple(map(weakref.ref, ends))

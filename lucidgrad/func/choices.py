@@ -26,6 +26,7 @@ from .bodies import (
     pulled,
     rebuilt,
     same_levels,
+    unchanged_nodes,
 )
 
 __all__ = ["Choice", "chosen"]
@@ -46,12 +47,12 @@ def chosen(truth: Any, true: Branch, false: Branch) -> list[Tensor] | None:
     taken, branches = is_true(plain(truth)), {True: true, False: false}
     since, start = len(trace.alive), next(clock)
     try:
-        with trace.apart() as other, device.quiet():
+        with trace.apart() as other, device.quiet(), unchanged_nodes():
             others = branches[not taken]()
     except Exception:  # whatever it is, it would not have come up
         return None
     try:
-        with trace.apart(undone=False) as own:
+        with trace.apart(undone=False) as own, unchanged_nodes():
             made = branches[taken]()
         if not _alike(made, others):
             put_back(own)

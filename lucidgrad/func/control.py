@@ -2,7 +2,8 @@
 
 They are choices and loops of Python around operations that the tape and the levels know, so derivatives of any order,
 in both modes, need no rules of their own. What they add: a predicate or a bound may differ from example to example
-inside `vmap`, and what goes around a loop keeps its structure, shapes and dtypes.
+inside `vmap`, and what goes around a loop keeps its structure, shapes and dtypes. While a program is traced they are
+equations of it (`loops`, `choices`), or else the loops of Python that they are otherwise.
 """
 
 import operator
@@ -281,8 +282,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     Notes
     -----
     Forward and reverse mode both work, as each step is recorded when it runs; reverse mode keeps what the steps saved,
-    so its memory grows with their number. Where the condition differs from example to example inside `vmap`, the loop
-    goes on until it holds for none, and examples that are finished keep their values.
+    so its memory grows with their number. Compiled functions have it in forward mode, and run as they are otherwise.
+    Where the condition differs from example to example inside `vmap`, the loop goes on until it holds for none, and
+    examples that are finished keep their values.
 
     Examples
     --------
@@ -356,7 +358,8 @@ def fori_loop(
     init_val
         The first value, a tree of tensors. Numbers become tensors.
     unroll
-        How many steps a compiler shall write out; eager calls are the same for any.
+        True: a compiled function has all steps written out, instead of a loop; so it has if this is their number or
+        more. Other calls are the same for any.
 
     Examples
     --------
@@ -464,7 +467,8 @@ def scan(
     reverse
         Begin with the last slice. What is collected stays at its slice's place.
     unroll
-        How many steps a compiler shall write out; eager calls are the same for any.
+        True: a compiled function has all steps written out, instead of a loop; so it has if this is their number or
+        more. Other calls are the same for any.
 
     Returns
     -------

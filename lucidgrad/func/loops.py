@@ -27,6 +27,7 @@ from .bodies import (
     pulled,
     rebuilt,
     same_levels,
+    unchanged_nodes,
 )
 
 __all__ = ["Loop", "looped", "repeated"]
@@ -53,7 +54,7 @@ def looped(
     try:
         for _ in range(_MOST):
             start = next(clock)
-            with trace.apart() as part:
+            with trace.apart() as part, unchanged_nodes():
                 carry = [fresh(trace, x.array, moving) for x, moving in zip(init, moves, strict=True)]
                 slices = [_slice(trace, x) for x in columns]
                 made, collected = step(list(carry), list(slices))

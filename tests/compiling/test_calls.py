@@ -758,3 +758,10 @@ def test_modules_are_compiled_in_place():
     for _ in range(3):
         same(outer(lg.ones(1, 3)), expected * 2)
     assert outer.cache_info().hits == 2
+
+
+def test_an_argument_that_is_reached_otherwise_too():
+    known = numbers(3)
+    compiled = lg.compile(lambda x: x * known)
+    for x in (known, numbers(3, seed=1), known, numbers(3, seed=2)):
+        same(compiled(x), x * known)

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from lucidgrad import func
 from lucidgrad.backends.cpu.compiled import building
 from lucidgrad.func import cond, fori_loop, grad, jvp, scan, vmap, while_loop
 from lucidgrad.levels.program import inner
+from lucidgrad.utils.checkpoint import checkpoint
 from tests.thoroughness import cases
 
 BACKENDS = ("interpret", "flat", "c")
@@ -293,6 +295,31 @@ def test_hooks_and_functions_that_read_values():
     with pytest.warns(UserWarning, match="runs as it is"):
         same(compiled(H), slope(H))
     same(compiled(-H), slope(-H))
+
+
+def test_checkpoints():
+    def around(w, h):
+        return checkpoint(lambda h: scan(lambda h, x: (lg.tanh(w @ h + x), None), h, XS)[0], lg.sin(h)).sum()
+
+    def inside(w, h):
+        step = lambda h, x: lg.tanh(w @ h + x) * lg.sin(h)
+        return scan(lambda h, x: (checkpoint(step, h, x), None), h, XS)[0].sum()
+
+    def chosen(w, h):
+        return checkpoint(lambda h: cond(h.sum() > 0, lambda: lg.tanh(w @ h), lambda: h * h), lg.sin(h)).sum()
+
+    for function in (around, inside, chosen):
+        agrees(grad(function, (0, 1)), (W, H), (W.T, -H))
+
+
+def test_tensors_that_nobody_follows_are_told_of():
+    hidden = lg.ones(3, dtype=lg.float64)
+    name, tensors = str(id(hidden)), weakref.WeakValueDictionary()
+    tensors[name] = hidden
+    compiled = lg.compile(lambda h: scan(lambda h, x: (h + tensors[name], None), h, XS)[0])
+    with pytest.warns(UserWarning, match="runs as it is, since it computes with a tensor that it reaches"):
+        same(compiled(H), H + 6)
+    same(compiled(H), H + 6)
 
 
 def test_writes_outside_are_done_once_per_step():

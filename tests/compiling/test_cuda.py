@@ -94,3 +94,23 @@ def test_floats_that_change_and_steps_that_overflow():
     for a, b in zip(*ends, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-5)
     assert ends[0][-1] == 7
+
+
+def test_control_flow():
+    def steps(w, xs):
+        def body(h, x):
+            return func.cond(x.sum() > 0, lambda: lg.tanh(w @ h + x), lambda: h * 0.5), h.sum()
+
+        h, ys = func.scan(body, xs[0], xs)
+        return h.sum() + ys.sum()
+
+    slope = func.grad(steps, (0, 1))
+    halved = lambda x: func.while_loop(lambda v: v.sum() > 1, lambda v: v / 2, x)
+    compiled, repeated = lg.compile(slope, fullgraph=True), lg.compile(halved, fullgraph=True)
+    for seed in range(3):
+        w, xs = numbers(3, 3, seed=seed), numbers(4, 3, seed=seed + 7)
+        for found, wanted in zip(compiled(w, xs), slope(w, xs), strict=True):
+            np.testing.assert_allclose(found.cpu().numpy(), wanted.cpu().numpy(), rtol=1e-10, atol=1e-12)
+        x = abs(w) * (seed + 1)
+        np.testing.assert_allclose(repeated(x).cpu().numpy(), halved(x).cpu().numpy())
+    assert compiled.cache_info().programs == repeated.cache_info().programs == 1
