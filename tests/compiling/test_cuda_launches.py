@@ -117,6 +117,18 @@ def test_long_programs_are_cut_to_pieces():
     assert len(compiled_like(function, numbers(7), most=5)) > 1
 
 
+def test_many_arrays():
+    """The addresses of a kernel's arrays have to fit among its arguments."""
+
+    def function(*xs):
+        total = xs[0]
+        for x in xs[1:]:
+            total = total + x
+        return total, *[x * 2 for x in xs]
+
+    compiled_like(function, *[numbers(2, seed=k) for k in range(230)], most=6)
+
+
 def test_products_and_bias():
     """The bias of a linear map joins what follows it."""
     model = lg.nn.Sequential(lg.nn.Linear(4, 6), lg.nn.Tanh(), lg.nn.Linear(6, 2)).to("cuda")
