@@ -188,17 +188,18 @@ def test_what_is_written_is_read_before():
 
     def function(x, y):
         turned = x.T + 0
-        last = x[::-1, 0] * 2
+        last, other = x[::-1, 0] * 2, lg.flip(x)
         x[...] = y.T
         y[...] = turned
-        return last
+        return last, other
 
     for how in ("launches", "graph"):
         run = lg.compile(function, options={"backend": how})
         x, y = numbers(4, 4), numbers(4, 4, seed=1)
         a, b = x.clone(), y.clone()
         for _ in range(4):
-            same_bits(run(x, y), function(a, b))
+            for found, expected in zip(run(x, y), function(a, b), strict=True):
+                same_bits(found, expected)
             same_bits(x, a)
             same_bits(y, b)
 
