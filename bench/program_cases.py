@@ -264,7 +264,7 @@ def scanned() -> Case:
             h = lg.tanh(x @ u + h @ w)
             return h, h
 
-        return (func.scan(body, lg.zeros(8, 32), x)[1] ** 2).mean()
+        return (lg.func.scan(body, lg.zeros(8, 32), x)[1] ** 2).mean()
 
     ts, tx = [torch.tensor(p, requires_grad=True) for p in params], torch.tensor(x)
 
@@ -275,7 +275,7 @@ def scanned() -> Case:
             found.append(h)
         torch.autograd.grad((torch.stack(found) ** 2).mean(), ts)
 
-    return Case(func.grad(loss, (0, 1)), [*params, x], theirs)
+    return Case(lg.func.grad(loss, (0, 1)), [*params, x], theirs)
 
 
 def _jax_mlp(adam: bool, rows: int, *sizes: int) -> Callable[[], Any] | None:

@@ -117,6 +117,18 @@ def test_long_programs_are_cut_to_pieces():
     assert len(compiled_like(function, numbers(7), most=5)) > 1
 
 
+def test_many_arrays():
+    """The addresses of a kernel's arrays have to fit among its arguments."""
+
+    def function(*xs):
+        total = xs[0]
+        for x in xs[1:]:
+            total = total + x
+        return total, *[x * 2 for x in xs]
+
+    compiled_like(function, *[numbers(2, seed=k) for k in range(230)], most=6)
+
+
 def test_products_and_bias():
     """The bias of a linear map joins what follows it."""
     model = lg.nn.Sequential(lg.nn.Linear(4, 6), lg.nn.Tanh(), lg.nn.Linear(6, 2)).to("cuda")
@@ -176,17 +188,18 @@ def test_what_is_written_is_read_before():
 
     def function(x, y):
         turned = x.T + 0
-        last = x[::-1, 0] * 2
+        last, other = x[::-1, 0] * 2, lg.flip(x)
         x[...] = y.T
         y[...] = turned
-        return last
+        return last, other
 
     for how in ("launches", "graph"):
         run = lg.compile(function, options={"backend": how})
         x, y = numbers(4, 4), numbers(4, 4, seed=1)
         a, b = x.clone(), y.clone()
         for _ in range(4):
-            same_bits(run(x, y), function(a, b))
+            for found, expected in zip(run(x, y), function(a, b), strict=True):
+                same_bits(found, expected)
             same_bits(x, a)
             same_bits(y, b)
 

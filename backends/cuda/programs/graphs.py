@@ -74,14 +74,16 @@ class Graphs:
         runner = self._runner
         pairs = zip(runner.program.inputs, values, strict=True)
         layouts = [None if v.is_number else (x.data.ptr, x.strides, x.flags.c_contiguous) for v, x in pairs]
-        before, self._layouts = self._layouts, layouts
+        before = self._layouts
         if before is None:
             written = runner.into.values()  # others as the graph will have them, so that their kernels are there
             values = [
                 x if i in written or now is None else contiguous(x)[0]
                 for i, (x, now) in enumerate(zip(values, layouts, strict=True))
             ]
-            return runner.run(runner.begun(values), values)
+            made = runner.run(runner.begun(values), values)
+            self._layouts = layouts
+            return made
         known = runner.begun(values)
         runner.act(known)
         recorded = self._recorded
@@ -93,6 +95,7 @@ class Graphs:
             if moved:
                 self._moving |= moved
                 before, recorded = layouts, None
+        self._layouts = layouts
         if recorded is None:
             recorded = self._recorded = _record(runner, known, values, self._staying(before, layouts), here)
             if recorded is None:

@@ -19,8 +19,8 @@ from lucidgrad.levels.program import Equation, Program, Variable
 
 __all__ = ["Entry", "Groups", "Launch", "Reduction", "Section", "Unit", "grouped"]
 
-#: Statements of a section; a compiler takes ever longer for larger ones.
-MOST_LINES = 400
+#: Statements of a section, since a compiler takes ever longer for larger ones, and variables, whose addresses it gets.
+MOST_LINES, MOST_VARIABLES = 400, 200
 _KINDS = "biufc"
 #: Reductions that compute what they reduce, of up to so many elements for each of their results: a block does these.
 _REDUCTIONS, LONGEST_ROW = frozenset({"sum", "mean"}), 1 << 14
@@ -64,6 +64,11 @@ class Section:
             self.weight += entry.weight
             self._touched.update(_arrays(entry))
             self._touched.add(entry.made)
+
+    @property
+    def variables(self) -> int:
+        """How many variables it reads and makes."""
+        return len(self._touched)
 
     def shares(self, entry: Entry) -> bool:
         """Whether an entry asks for something of the same shape that this reads or makes."""
@@ -161,11 +166,9 @@ def grouped(program: Program, into: Mapping[int, int]) -> Groups:
 def _parts(equation: Equation, numbers: Iterator[int]) -> list[Equation]:
     """The same in several equations, where some of them are elementwise: those that its program is made of."""
     name, inputs, (y, *_) = equation.primitive.name, equation.inputs, equation.results
-    if (
-        name not in _SPLIT
-        or any(type(x) is not Variable or x.dtype != y.dtype for x in inputs)
-        or y.dtype.char not in "fd"
-    ):
+    if name not in _SPLIT or y.dtype.char not in "fd":
+        return [equation]
+    if any(type(x) is not Variable or x.dtype != y.dtype for x in inputs):
         return [equation]
 
     def new(shape: tuple[int, ...]) -> Variable:
@@ -176,7 +179,7 @@ def _parts(equation: Equation, numbers: Iterator[int]) -> list[Equation]:
 
     if name == "affine":
         x, w, b = inputs
-        product = new(y.shape)
+        product = new((*x.shape[:-1], w.shape[-2]))
         return [of("linear", product, x, w), of("add", y, product, b)]
     apart, square = new(inputs[0].shape), new(inputs[0].shape)
     return [of("subtract", apart, *inputs), of("square", square, apart), of("mean", y, square)]
@@ -198,10 +201,7 @@ def entry_of(equation: Equation) -> Entry | None:
     if expression is None:
         return None
     sources = [x if asked else None for x, asked in zip(equation.inputs, expression.asked, strict=True)]
-    if any(type(x) is Variable and not x.is_number and x.shape != y.shape for x in equation.inputs):
-        if np.broadcast_shapes(*(v.shape for v in arrays)) != y.shape:
-            return None
-    elif not any(v.shape == y.shape for v in arrays):
+    if np.broadcast_shapes(*(v.shape for v in arrays)) != y.shape:
         return None
     return Entry(name, expression, tuple(sources), y)
 
@@ -257,7 +257,9 @@ class _Grouping:
         assert isinstance(launch, Launch)
         near = [section for section in launch.sections if section.shares(entry)]
         depends = any(self._made.get(v, (-1, None))[0] == at for v in _arrays(entry))
-        if sum(section.weight for section in near) + entry.weight > MOST_LINES:
+        lines = entry.weight + sum(section.weight for section in near)
+        variables = 1 + len(entry.sources) + sum(section.variables for section in near)
+        if near and (lines > MOST_LINES or variables > MOST_VARIABLES):
             if depends:
                 return False
             near = []
@@ -304,7 +306,7 @@ class _Grouping:
         if x.dtype.char not in "fd" or y.dtype != x.dtype or not 1 < x.size // y.size <= LONGEST_ROW:
             return
         own, rest = section.divided(x)
-        if own is not None:
+        if own is not None and np.broadcast_shapes(*(v.shape for v in own.reads)) == x.shape:
             sections = self._sections(launch)
             sections[:] = [other for other in sections if other is not section]
             sections += [] if rest is None else [rest]

@@ -129,6 +129,7 @@ def _call(rows: Sequence[tuple[Section, Text]], texts: Mapping[tuple[str, ...], 
     rest = np.frombuffer(np.asarray(sizes, np.int64).tobytes() + small, np.uint64)
     name = kernel_name(name for text in texts.values() for name in text.names)
     kernel = _kernel(name, source_of(name, list(texts.values()), len(rows), len(arrays)))
+    kernel.compile()  # now: what can fail fails before anything is written
     blocks = min((max(sizes) + 4 * THREADS - 1) // (4 * THREADS), 1024)
     return _Call(kernel, (blocks, len(rows)), arrays, rest)
 
