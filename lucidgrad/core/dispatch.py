@@ -20,7 +20,6 @@ from .tape import Extras, Fork, Node, Output, make_node, storage
 
 SCALARS = (bool, int, float, complex)
 
-
 #: Dtypes of which Python floats take the dtype; back ends add theirs.
 floats: set[Any] = set()
 complexes: set[Any] = set()
@@ -138,8 +137,7 @@ def dtype_of(x: Any) -> Any:
 def box(array: Any, node: Any = None) -> Any:
     """A new tensor around an array."""
     made = bound["blank"]()
-    made.array, made._node, made._alias = array, node, state.fresh if unusual and node is None else None
-    made._grad = None
+    made.array, made._node, made._grad, made._alias = array, node, None, state.fresh if unusual and not node else None
     return made
 
 
