@@ -1,6 +1,7 @@
 """The rules of the repository that no linter knows. CONTRIBUTING.md lists them."""
 
 import ast
+import doctest
 import importlib
 import inspect
 import io
@@ -182,3 +183,20 @@ def test_wheel_contents(tmp_path):
     emulator = ROOT / "backends/cudasim"  # its sources are built where they are installed
     sources = [path for folder in ("src", "include") for path in (emulator / folder).rglob("*") if path.is_file()]
     assert {f"lucidgrad/{name(path)}" for path in sources} <= set(contents)
+
+
+def test_examples_show_no_digits_that_processors_disagree_on():
+    """Functions of float32 differ in their last digits; doctest compares as many digits as an example shows."""
+    exact = {"2.220446049250313e-16", "1.6666666666666667"}
+    number = re.compile(r"(?<![\w.])\d+\.\d+(?:e[+-]?\d+)?(?![\w.])")
+    shown = []
+    for path in modules("lucidgrad"):
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, documented)]
+        texts = filter(None, map(ast.get_docstring, nodes))
+        for example in (one for text in texts for one in doctest.DocTestParser().get_examples(text)):
+            for found in number.findall(example.want):
+                digits = found.partition("e")[0].replace(".", "").lstrip("0")
+                if len(digits) > 6 and found not in exact:
+                    shown.append(f"{path.relative_to(ROOT)}: {example.source.strip()} gives {found}")
+    assert not shown, "\n".join(shown)

@@ -65,7 +65,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     >>> import lucidgrad as lg
     >>> x = lg.asarray([[1.0, 0.0], [3.0, 0.0], [5.0, 0.0]])
     >>> lg.pca_lowrank(x, q=1).S.item()
-    2.828427
+    2.8284
     """
     need("pca_lowrank", A=A)
     q = min(6, *A.shape[-2:]) if q is None else q
