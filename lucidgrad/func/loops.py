@@ -355,7 +355,7 @@ class Loop(Recorded):
         graph = any(isinstance(g, Tensor) for g in gs)
         given = [g if g is None or isinstance(g, Tensor) else box(g) for g in gs]
         trace = self.trace
-        carry = [box(blank(trace, self.results[k])) if given[k] is None else given[k] for k in self.moving]
+        carry: list[Any] = [box(blank(trace, self.results[k])) if given[k] is None else given[k] for k in self.moving]
         ys = [k for k in range(self.carries, len(given)) if given[k] is not None]
         columns: list[Any] = [given[k] for k in ys]
         for _ in range(_MOST):
