@@ -139,7 +139,8 @@ class Body:
     def __init__(
         self, trace: Trace, part: Part, given: Sequence[Any], made: Sequence[Any], start: int, known: Iterable[Any] = ()
     ) -> None:
-        self.trace, self.part, self.given, self.made, self.start = trace, part, list(given), list(made), start
+        self.trace, self.part, self.given, self.start = trace, part, list(given), start
+        self.made: list[Tensor] = [box(y.array, node_of(y)) for y in made]  # which are views of nothing
         own = {x._node for x in given if x._node is not None}
         stops = own.union(known)
         #: For each result, the nodes at which its graph ends.
@@ -200,6 +201,8 @@ class Body:
                 values.append(value.array)
             elif isinstance(value, Recorded):
                 found |= value.owned()
+                for part in (value, *value.parents):
+                    values += part.keeps()
             elif isinstance(value, Layer):
                 found.add(id(value))
                 values += value.parts
@@ -315,6 +318,10 @@ class Recorded:
         """Ids of the arrays that the graphs of its bodies keep, and those of what it was made of."""
         found = set().union(*(body.owned() for body in self.all_bodies()))
         return found.union(*(parent.owned() for parent in self.parents))
+
+    def keeps(self) -> Sequence[Any]:
+        """The arrays and tensors that it keeps besides."""
+        raise AssertionError  # every one has some
 
     def all_bodies(self) -> Sequence[Body]:
         """What it is made of."""

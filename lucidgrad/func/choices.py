@@ -163,6 +163,10 @@ class Choice(Recorded):
         for parent in self.parents:
             parent.release(plain)
 
+    def keeps(self) -> list[Any]:
+        """The arrays that it keeps besides."""
+        return [self.truth, *self._kept.values()]
+
     def all_bodies(self) -> list[Body]:
         """Both branches."""
         return list(self.bodies.values())

@@ -171,7 +171,7 @@ class Loop(Recorded):
         held: Sequence[tuple[Any, Tensor]] = (),
     ) -> None:
         self.body, self.trace, self.carries = body, body.trace, carries
-        self.init, self.columns = list(init), list(columns)
+        self.init, self.columns = ([box(x.array, node_of(x)) for x in xs] for xs in (init, columns))
         self.length, self.reverse, self.held = length, reverse, list(held)
         self.parents: list[Loop] = list(parents)
         self.home = self.trace.part
@@ -179,6 +179,7 @@ class Loop(Recorded):
         self.equation: Equation | None = None
         self._stacked: dict[Variable, Any] = {}
         self._draws: dict[tuple[int, Equation], Draws] = {}
+        self.results: list[Any] = []
         self._find_moving()
         self._own = set(body.inputs).union(v for e in body.part.equations for v in e.results)
         self.constants = body.asked()
@@ -317,6 +318,10 @@ class Loop(Recorded):
                 array = self._stacked[variable] = self.trace.result(made, value)
                 array.memory.part = self.home
         return self._stacked[variable]
+
+    def keeps(self) -> list[Any]:
+        """The arrays and tensors that it keeps besides."""
+        return [*self.results, *self.init, *self.columns, *(x for _, x in self.held), *self._stacked.values()]
 
     def all_bodies(self) -> list[Body]:
         """The step."""
