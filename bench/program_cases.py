@@ -34,28 +34,33 @@ def draw(*shape: int, scale: float = 1.0) -> Any:
     return (_random.standard_normal(shape) * scale).astype(np.float32)
 
 
-def jitted(function: Callable[..., Any], *given: Any) -> Callable[[], Any] | None:
-    """A call of ``jax.jit`` of a function that waits for its results; None if JAX is not installed."""
+def jax_of() -> Any:
+    """JAX, which is imported when the first case asks for it; None if it is not installed."""
     try:
         import jax
     except ImportError:
         return None
-    run, arrays = jax.jit(function), jax.tree_util.tree_map(jax.numpy.asarray, given)
-    return lambda: jax.block_until_ready(run(*arrays))
+    return jax
 
 
-def _jnp() -> Any:
-    try:
-        import jax.numpy as jnp
-    except ImportError:
+def jitted(make: Callable[[Any], Callable[..., Any]], *given: Any) -> Callable[[], Any] | None:
+    """A call of ``jax.jit`` of a function that is made of JAX, and waits for its results; None without JAX."""
+    jax = jax_of()
+    if jax is None:
         return None
-    return jnp
+    run, arrays = jax.jit(make(jax)), jax.tree_util.tree_map(jax.numpy.asarray, given)
+    return lambda: jax.block_until_ready(run(*arrays))
 
 
 def _plain(f: Callable[..., Any], *arrays: Any) -> Case:
     """A function of arrays, written for any library."""
     ts = [torch.tensor(a) for a in arrays]
-    return Case(lambda *xs: f(lg, *xs), arrays, lambda: f(torch, *ts), jitted(lambda *xs: f(_jnp(), *xs), *arrays))
+    return Case(
+        lambda *xs: f(lg, *xs),
+        arrays,
+        lambda: f(torch, *ts),
+        jitted(lambda jax: lambda *xs: f(jax.numpy, *xs), *arrays),
+    )
 
 
 # -- many small operations -----------------------------------------------------------------------------
@@ -86,20 +91,13 @@ def slices() -> Case:
     x = draw(64)
     tx = torch.tensor(x, requires_grad=True)
     mine = lambda x: lg.func.grad(lambda x: loss(lg, x))(x)
-    return Case(mine, [x], lambda: torch.autograd.grad(loss(torch, tx), tx), _jax_grad(lambda x: loss(_jnp(), x), x))
-
-
-def _jax_grad(function: Callable[..., Any], *given: Any) -> Callable[[], Any] | None:
-    if _jnp() is None:
-        return None
-    import jax
-
-    return jitted(jax.grad(function), *given)
+    peer = jitted(lambda jax: jax.grad(lambda x: loss(jax.numpy, x)), x)
+    return Case(mine, [x], lambda: torch.autograd.grad(loss(torch, tx), tx), peer)
 
 
 # -- derivatives ---------------------------------------------------------------------------------------
 def network(xp: Any, x: Any, p: Sequence[Any]) -> Any:
-    for w, b in itertools.batched(p[:-2], 2) if hasattr(itertools, "batched") else _pairs(p[:-2]):
+    for w, b in _pairs(p[:-2]):
         x = xp.tanh(x @ w + b)
     return x @ p[-2] + p[-1]
 
@@ -131,12 +129,7 @@ def hvp() -> Case:
         g = torch.autograd.grad((network(torch, tx, ts) ** 2).mean(), ts, create_graph=True)
         return torch.autograd.grad(g, ts, tv)
 
-    jax = None
-    if _jnp() is not None:
-        import jax as jax_library
-
-        jax = jitted(product(jax_library, _jnp()), x, p, v)
-    return Case(mine, [x, *p, *v], theirs, jax)
+    return Case(mine, [x, *p, *v], theirs, jitted(lambda jax: product(jax, jax.numpy), x, p, v))
 
 
 def _transformed(name: str, f: Callable[..., Any], x: Any, *weights: Any) -> Case:
@@ -144,12 +137,8 @@ def _transformed(name: str, f: Callable[..., Any], x: Any, *weights: Any) -> Cas
     tx, ts = torch.tensor(x), [torch.tensor(w) for w in weights]
     theirs = getattr(torch.func, name)(lambda x: f(torch, x, *ts))
     mine = lambda x, *ws: getattr(lg.func, name)(lambda x: f(lg, x, *ws))(x)
-    jax = None
-    if _jnp() is not None:
-        import jax as jax_library
-
-        jax = jitted(getattr(jax_library, name)(lambda x, *ws: f(_jnp(), x, *ws)), x, *weights)
-    return Case(mine, [x, *weights], lambda: theirs(tx), jax)
+    peer = jitted(lambda jax: getattr(jax, name)(lambda x, *ws: f(jax.numpy, x, *ws)), x, *weights)
+    return Case(mine, [x, *weights], lambda: theirs(tx), peer)
 
 
 def hessian() -> Case:
@@ -176,72 +165,63 @@ def gradient_penalty() -> Case:
     def mine(x: Any, *p: Any) -> Any:
         return [g.detach() for g in step(lg, x, [a.detach().requires_grad_() for a in p])]
 
-    jax = None
-    if _jnp() is not None:
-        import jax as jax_library
-
-        jnp = _jnp()
-
+    def peer(jax: Any) -> Callable[..., Any]:
         def penalty(p: Any, x: Any) -> Any:
-            g = jax_library.grad(lambda x: network(jnp, x, p).sum())(x)
+            g = jax.grad(lambda x: network(jax.numpy, x, p).sum())(x)
             return (((g**2).sum(1) ** 0.5 - 1) ** 2).mean()
 
-        jax = jitted(jax_library.grad(penalty), p, x)
-    return Case(mine, [x, *p], lambda: step(torch, tx, ts), jax)
+        return jax.grad(penalty)
+
+    return Case(mine, [x, *p], lambda: step(torch, tx, ts), jitted(peer, p, x))
 
 
 # -- large arrays --------------------------------------------------------------------------------------
 def both_ways(
-    mine: Callable[..., Any], theirs: Callable[..., Any], jax: Callable[..., Any] | None, *arrays: Any
+    mine: Callable[..., Any], theirs: Callable[..., Any], jaxs: Callable[[Any], Callable[..., Any]], *arrays: Any
 ) -> Case:
-    """A function and its cotangents, given ones."""
+    """A function and its cotangents, given ones; ``jaxs`` makes JAX's of the library."""
 
     def run(*xs: Any) -> Any:
         own = [x.detach().requires_grad_() for x in xs]
         y = mine(*own)
         return [y.detach(), *(g.detach() for g in lg.autograd.grad(y, own, [lg.ones_like(y)]))]
 
+    def peer(jax: Any) -> Callable[..., Any]:
+        def both(*xs: Any) -> Any:
+            y, pull = jax.vjp(jaxs(jax), *xs)
+            return y, pull(jax.numpy.ones_like(y))
+
+        return both
+
     ts = [torch.tensor(a, requires_grad=True) for a in arrays]
     one = torch.ones_like(theirs(*ts))
-    peer = None
-    if jax is not None and _jnp() is not None:
-        import jax as jax_library
-
-        def both(*xs: Any) -> Any:
-            y, pull = jax_library.vjp(jax, *xs)
-            return y, pull(_jnp().ones_like(y))
-
-        peer = jitted(both, *arrays)
-    return Case(run, arrays, lambda: torch.autograd.grad(theirs(*ts), ts, one), peer)
+    return Case(run, arrays, lambda: torch.autograd.grad(theirs(*ts), ts, one), jitted(peer, *arrays))
 
 
 def function_of(name: str) -> Case:
     """An activation of four million numbers."""
-    import jax
-
-    mine = getattr(F, name)
-    peer = (lambda x: jax.nn.gelu(x, approximate=False)) if name == "gelu" else getattr(jax.nn, name)
-    return both_ways(mine, getattr(TF, name), peer, draw(2048, 2048))
+    exact = {"approximate": False} if name == "gelu" else {}
+    peer = lambda jax: lambda x: getattr(jax.nn, name)(x, **exact)
+    return both_ways(getattr(F, name), getattr(TF, name), peer, draw(2048, 2048))
 
 
 def mixture() -> Case:
     f = lambda xp: lambda x: xp.log(xp.exp(x) + 1) * x
-    return both_ways(f(lg), f(torch), f(_jnp()), draw(2048, 2048))
+    return both_ways(f(lg), f(torch), lambda jax: f(jax.numpy), draw(2048, 2048))
 
 
 def softmax() -> Case:
-    import jax
-
-    return both_ways(
-        lambda x: F.softmax(x, -1), lambda x: torch.softmax(x, -1), lambda x: jax.nn.softmax(x, -1), draw(4096, 512)
-    )
+    f = lambda f: lambda x: f.softmax(x, -1)
+    return both_ways(f(F), f(torch), lambda jax: f(jax.nn), draw(4096, 512))
 
 
 def layer_norm() -> Case:
-    def peer(x: Any, w: Any, b: Any) -> Any:
-        jnp = _jnp()
-        rate = 1 / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
-        return (x - x.mean(-1, keepdims=True)) * rate * w + b
+    def peer(jax: Any) -> Callable[..., Any]:
+        def normed(x: Any, w: Any, b: Any) -> Any:
+            rate = 1 / jax.numpy.sqrt(x.var(-1, keepdims=True) + 1e-5)
+            return (x - x.mean(-1, keepdims=True)) * rate * w + b
+
+        return normed
 
     f = lambda f: lambda x, w, b: f.layer_norm(x, (512,), w, b)
     return both_ways(f(F), f(TF), peer, draw(4096, 512), draw(512), draw(512))
@@ -280,35 +260,35 @@ def scanned() -> Case:
 
 def _jax_mlp(adam: bool, rows: int, *sizes: int) -> Callable[[], Any] | None:
     """The step of `training.mlp` in JAX."""
-    if _jnp() is None:
-        return None
-    import jax
-
-    jnp = _jnp()
     x, p = draw(rows, sizes[0]), _weights(*sizes)
     y = draw(rows, 1) if sizes[-1] == 1 else _random.integers(0, sizes[-1], rows)
 
-    def loss(p: Any) -> Any:
-        a = x
-        for k, (w, b) in enumerate(_pairs(p)):
-            a = a @ w + b
-            a = jax.nn.relu(a) if 2 * k + 2 < len(p) else a
-        if sizes[-1] == 1:
-            return ((a - y) ** 2).mean()
-        return -jnp.take_along_axis(jax.nn.log_softmax(a), y[:, None], 1).mean()
+    def peer(jax: Any) -> Callable[..., Any]:
+        jnp = jax.numpy
 
-    def step(p: Any, m: Any, v: Any, t: Any) -> Any:
-        value, g = jax.value_and_grad(loss)(p)
-        if not adam:
-            return [a - 1e-4 * b for a, b in zip(p, g, strict=True)], m, v, t, value
-        m = [0.9 * a + 0.1 * b for a, b in zip(m, g, strict=True)]
-        v = [0.999 * a + 0.001 * b * b for a, b in zip(v, g, strict=True)]
-        rate, far = 1e-4 / (1 - 0.9**t), jnp.sqrt(1 - 0.999**t)
-        new = [a - rate * b / (jnp.sqrt(c) / far + 1e-8) for a, b, c in zip(p, m, v, strict=True)]
-        return new, m, v, t + 1, value
+        def loss(p: Any) -> Any:
+            a = x
+            for k, (w, b) in enumerate(_pairs(p)):
+                a = a @ w + b
+                a = jax.nn.relu(a) if 2 * k + 2 < len(p) else a
+            if sizes[-1] == 1:
+                return ((a - y) ** 2).mean()
+            return -jnp.take_along_axis(jax.nn.log_softmax(a), y[:, None], 1).mean()
+
+        def step(p: Any, m: Any, v: Any, t: Any) -> Any:
+            value, g = jax.value_and_grad(loss)(p)
+            if not adam:
+                return [a - 1e-4 * b for a, b in zip(p, g, strict=True)], m, v, t, value
+            m = [0.9 * a + 0.1 * b for a, b in zip(m, g, strict=True)]
+            v = [0.999 * a + 0.001 * b * b for a, b in zip(v, g, strict=True)]
+            rate, far = 1e-4 / (1 - 0.9**t), jnp.sqrt(1 - 0.999**t)
+            new = [a - rate * b / (jnp.sqrt(c) / far + 1e-8) for a, b, c in zip(p, m, v, strict=True)]
+            return new, m, v, t + 1, value
+
+        return step
 
     zeros = [np.zeros_like(a) for a in p]
-    return jitted(step, p, zeros, zeros, np.float32(1))
+    return jitted(peer, p, zeros, zeros, np.float32(1))
 
 
 def _mlp(size: str, optimiser: str) -> Case:

@@ -2,8 +2,8 @@
 
 ``python -m bench.programs [names]`` prints, for each case, the time of PyTorch and ratios to it: of a whole call of the
 compiled function, of its program alone, and of JAX; and the ratio that a call is meant to have at most. All run by
-turns in one process, and the best of all rounds counts. ``--threads 1`` compares processor time of one thread, which
-other programs on the machine disturb little; JAX, whose threads can't be counted so, is left out then.
+turns in one process, and the best of all rounds counts. ``--threads 1`` compares processor time with one thread, which
+other programs on the machine disturb little.
 
 ``--parts`` prints instead what programs consist of: runs of equations that are one call of C each, and equations that
 Python calls kernels for between them.
@@ -11,6 +11,7 @@ Python calls kernels for between them.
 
 import argparse
 import collections
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -48,11 +49,11 @@ def alone(run: Any, tensors: Sequence[Any]) -> Callable[[], Any]:
     return lambda: program(values)
 
 
-def ways_of(case: Case, peers: bool) -> Ways:
+def ways_of(case: Case) -> Ways:
     """PyTorch's call, lucidgrad's, the program alone, and JAX's."""
     run, tensors = settled(case)
     ways: Ways = {"torch": case.theirs, "call": lambda: run(*tensors), "program": alone(run, tensors)}
-    return ways | ({"jax": case.jax} if peers and case.jax is not None else {})
+    return ways | ({} if case.jax is None else {"jax": case.jax})
 
 
 def measured(ways: Ways, clock: Callable[[], float], rounds: int) -> dict[str, float]:
@@ -87,6 +88,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--parts", action="store_true")
     given = parser.parse_args()
+    if given.threads == 1:  # for JAX, which is not imported yet
+        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     torch.set_num_threads(given.threads)
     lg.set_num_threads(given.threads)
     chosen = {name: case for name, case in CASES.items() if not given.names or any(w in name for w in given.names)}
@@ -95,9 +98,9 @@ def main() -> None:
             print(f"{name:32}{parts(make())}", flush=True)
         return
     print(f"{'case':32}{'torch, us':>12}{'call':>9}{'program':>9}{'jax.jit':>9}{'goal':>7}")
-    clock = time.thread_time if given.threads == 1 else time.perf_counter
+    clock = time.process_time if given.threads == 1 else time.perf_counter
     for name, (goal, make) in chosen.items():
-        best = measured(ways_of(make(), given.threads > 1), clock, given.rounds)
+        best = measured(ways_of(make()), clock, given.rounds)
         shown = [f"{best[way] / best['torch']:9.4f}" if way in best else " " * 9 for way in ("call", "program", "jax")]
         missed = "  missed" if best["call"] > goal * best["torch"] else ""
         print(f"{name:32}{best['torch'] * 1e6:12.1f}{''.join(shown)}{goal:7.2f}{missed}", flush=True)

@@ -2,7 +2,8 @@
 
 `lines` writes the function of kernel calls, which serves without a C compiler. `segments` finds the equations that C
 can do and calls them together; `planning` says for a run of them where arrays lie and which loops there are, `loops`,
-`reductions`, `products`, `rows` and `copies` what each does, and `calling` compiles and calls the whole.
+`reductions`, `products`, `rows`, `copies`, `windows`, `gathers`, `attention` and `sequences` what each does, and
+`calling` compiles and calls the whole. Hand-written kernels are called as `kernels` says.
 """
 
 from collections.abc import Callable, Mapping, Sequence
