@@ -23,7 +23,7 @@ from lucidgrad.extents import Shape
 from lucidgrad.files.container import FileFormatError, check_shape, dtype_named
 from lucidgrad.keys import At
 from lucidgrad.levels.layer import structural
-from lucidgrad.levels.program import Equation, Program, Variable
+from lucidgrad.levels.program import Equation, Program, Structure, Variable
 from lucidgrad.spelling import REQUIRED
 from lucidgrad.tensor import Tensor
 
@@ -101,6 +101,11 @@ def encoded_program(program: Program, name_of: Callable[[int, Variable], str] | 
     equations = []
     for equation in program.equations:
         name = equation.primitive.name
+        if type(equation.primitive) is Structure:
+            raise RuntimeError(
+                f"export: the program has {name}, a loop or a choice with a program of its own, which files don't hold; "
+                f"unroll=True writes a scan or fori_loop out step by step, lg.where chooses among values"
+            )
         if registry.get(name) is not equation.primitive or name in structural:
             raise RuntimeError(
                 f"export: the program has {name}, which is no operation of lucidgrad's that a file could name; leave "

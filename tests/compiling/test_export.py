@@ -380,3 +380,17 @@ def test_programs_inside_programs():
                 assert a.tobytes() == b.tobytes() and a.dtype == b.dtype
     with pytest.raises(RuntimeError, match="which is no operation of lucidgrad's that a file could name"):
         encoded(program_of(lambda x: x + lg.randn(3), x.array), "a keyword")
+
+
+def test_loops_are_written_out_or_refused(tmp_path):
+    def total(x, unroll):
+        return lg.func.scan(lambda c, row: (c * 0.5 + row, c), lg.zeros(3), x, unroll=unroll)[0]
+
+    x, path = lg.randn(5, 3), tmp_path / "loop"
+    with pytest.raises(RuntimeError, match="has scan, a loop or a choice .* unroll=True"):
+        lg.export(lambda x: total(x, 1), (x,), path)
+    assert not path.exists()
+    lg.export(lambda x: total(x, True), (x,), path)
+    assert lg.import_program(path)(x).tolist() == total(x, 1).tolist()
+    with pytest.raises(RuntimeError, match="has cond, .* lg.where"):
+        lg.export(lambda x: lg.func.cond(x.sum() > 0, lambda x: x, lambda x: -x, x), (x,), path)
