@@ -103,7 +103,7 @@ def encoded_program(program: Program, name_of: Callable[[int, Variable], str] | 
         name = equation.primitive.name
         if type(equation.primitive) is Structure:
             raise RuntimeError(
-                f"export: the program has {name}, a loop or a choice with a program of its own, which files don't hold; "
+                f"export: the program has {name}, a loop or choice with a program of its own, which no file holds; "
                 f"unroll=True writes a scan or fori_loop out step by step, lg.where chooses among values"
             )
         if registry.get(name) is not equation.primitive or name in structural:

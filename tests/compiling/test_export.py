@@ -387,7 +387,7 @@ def test_loops_are_written_out_or_refused(tmp_path):
         return lg.func.scan(lambda c, row: (c * 0.5 + row, c), lg.zeros(3), x, unroll=unroll)[0]
 
     x, path = lg.randn(5, 3), tmp_path / "loop"
-    with pytest.raises(RuntimeError, match="has scan, a loop or a choice .* unroll=True"):
+    with pytest.raises(RuntimeError, match="has scan, a loop or choice .* unroll=True"):
         lg.export(lambda x: total(x, 1), (x,), path)
     assert not path.exists()
     lg.export(lambda x: total(x, True), (x,), path)
