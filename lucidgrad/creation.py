@@ -36,7 +36,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     >>> lg.tensor([1, 2.5])
     tensor([1. , 2.5])
     """
-    data = box(data) if isinstance(data, Layer) else data  # the array of a tensor inside a transform
+    if type(data) is not list and isinstance(data, Layer):
+        data = box(data)  # the array of a tensor inside a transform
     dropped: list[Tensor] = []
     if isinstance(data, Tensor):
         if _has_history(data):
@@ -245,7 +246,7 @@ def _plain(obj: Any, dropped: list[Tensor] | None = None) -> Any:
             dropped.append(obj)
         return obj.tolist()
     if isinstance(obj, (list, tuple)):
-        return [_plain(part, dropped) for part in obj]
+        return [part if type(part) in SCALARS else _plain(part, dropped) for part in obj]
     return plain_number(obj)
 
 
