@@ -46,11 +46,13 @@ def steady():
             before = objects(), array_bytes()
             fill_free_lists()
             blocks = []
-            for _ in range(2):  # what Python keeps for later it keeps once, a leak goes on
+            for _ in range(4):  # what Python keeps for later it keeps once, a leak goes on
                 allocated = sys.getallocatedblocks()
                 for _ in range(ITERATIONS):
                     step()
                 blocks.append(sys.getallocatedblocks() - allocated)
+                if blocks[-1] < ITERATIONS // 2:
+                    break
             after = objects(), array_bytes()
         finally:
             tracemalloc.stop()
