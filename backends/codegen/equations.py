@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core.dtype import get_default_dtype
-from lucidgrad.levels.program import Action, Equation, Variable
+from lucidgrad.levels.program import Action, Equation, Structure, Variable
 
 from .expression import NeedsValue, Untraceable
 from .keys import Value, identity
@@ -39,7 +39,7 @@ _known: dict[Any, Expression | None] = {}
 def expression_of(equation: Equation, language: Language) -> Expression | None:
     """The expression of an elementwise equation; None if the language can't compute it."""
     primitive: Any = equation.primitive
-    if type(primitive) is Action or not is_elementwise(primitive):
+    if type(primitive) in (Action, Structure) or not is_elementwise(primitive):
         return None
     kinds = [x.dtype if type(x) is Variable else Value(x) for x in equation.inputs]
     words = [identity(kind.value) if isinstance(kind, Value) else (kind, type(kind)) for kind in kinds]

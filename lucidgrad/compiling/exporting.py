@@ -66,7 +66,7 @@ def export(
     >>> x = lg.ones(2, 3)
     >>> lg.export(model, (x,), path)
     >>> run = lg.import_program(path)
-    >>> bool((run(x) == model(x)).all())
+    >>> (run(x) == model(x)).all().item()
     True
     """
     fn = fn.function_itself if isinstance(fn, Compiled) else fn._orig_mod if isinstance(fn, CompiledModule) else fn

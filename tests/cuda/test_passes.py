@@ -316,13 +316,14 @@ def test_threads_share_one_default_generator(device, monkeypatch):
     monkeypatch.delitem(random._defaults, where, raising=False)
     monkeypatch.setitem(random._seed, "value", 7)
 
-    class Slow(random.Generator):
-        def __init__(self, device):
-            super().__init__(device)
-            if not made:
-                made.append(None)
-                made[0] = in_thread(lambda: lg.rand(20, device=where))
+    start = random.Generator._start
 
-    monkeypatch.setattr(random, "Generator", Slow)
+    def slowly(self, seed):
+        start(self, seed)
+        if not made:
+            made.append(None)
+            made[0] = in_thread(lambda: lg.rand(20, device=where))
+
+    monkeypatch.setattr(random.Generator, "_start", slowly)
     mine = lg.rand(20, device=where)
     assert not set(read(mine).tolist()) & set(read(made[0]).tolist())
