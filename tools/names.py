@@ -90,10 +90,10 @@ class Place(NamedTuple):
 
 
 # -- PyTorch's names -----------------------------------------------------------------------------
-def read() -> dict[str, list[str]]:
+def read(recorded: Path = RECORDED) -> dict[str, list[str]]:
     """The recorded names by place."""
     found: dict[str, list[str]] = {}
-    for line in RECORDED.read_text(encoding="utf-8").splitlines()[1:]:
+    for line in recorded.read_text(encoding="utf-8").splitlines()[1:]:
         if line.startswith("["):
             names = found.setdefault(line.strip("[]"), [])
         else:

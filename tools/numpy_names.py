@@ -14,7 +14,7 @@ from typing import Any
 import lucidgrad.numpy as door
 from lucidgrad.numpy.refused import REASONS
 
-from .names import Place, grouped
+from .names import Place, grouped, read as read_names
 
 RECORDED = Path(__file__).with_name("numpy_names.txt")
 PAGE = Path(__file__).parents[1] / "docs" / "numpy-names.md"
@@ -69,13 +69,7 @@ DIFFERENT: dict[str, dict[str, str]] = {
 
 def read() -> dict[str, list[str]]:
     """The recorded names by place."""
-    found: dict[str, list[str]] = {}
-    for line in RECORDED.read_text(encoding="utf-8").splitlines()[1:]:
-        if line.startswith("["):
-            names = found.setdefault(line.strip("[]"), [])
-        else:
-            names += line.split()
-    return found
+    return read_names(RECORDED)
 
 
 def installed() -> dict[str, list[str]]:

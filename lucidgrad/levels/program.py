@@ -6,6 +6,7 @@ What is no primitive but must be done in every run anew, drawing random numbers,
 What is made of programs, a loop or a choice between two, is a `Structure`; the programs are among the keywords.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -33,10 +34,7 @@ class Variable:
 
     @property
     def size(self) -> int:
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
+        return math.prod(self.shape)
 
     def __repr__(self) -> str:
         return f"v{self.number}"

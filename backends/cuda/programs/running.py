@@ -7,7 +7,7 @@ from typing import Any
 import cupy
 from cupy.cuda import get_device_id
 
-from lucidgrad.levels.program import Action, Equation, Program, Variable, evaluate
+from lucidgrad.levels.program import Action, Equation, Program, Variable, enter
 
 from .grouping import Launch, Unit, grouped
 from .launching import Launcher, Reducer, Words
@@ -55,13 +55,13 @@ class Runner:
         known: dict[Variable, Any] = dict(self.program.constants)
         known.update(zip(self.program.inputs, values, strict=True))
         for equation in self._arithmetic:
-            _evaluate(equation, known)
+            enter(equation, known)
         return known
 
     def act(self, known: dict[Variable, Any]) -> None:
         """Do at once what a run does anew: random numbers are drawn in their order."""
         for action in self.actions:
-            _evaluate(action, known)
+            enter(action, known)
 
     def run(self, known: dict[Variable, Any], values: Sequence[Any], numbers: Any = None) -> list[Any]:
         """The outputs; ``numbers``: where the numbers are that launches ask for, if they are on the device already."""
@@ -76,7 +76,7 @@ class Runner:
                     self._settle(made, known, values)
                 unit(known, numbers)
             elif unit.results[0] not in known:  # or it was done before
-                _evaluate(unit, known)
+                enter(unit, known)
             for v in free:
                 del known[v]
         self._settle(made, known, values)
@@ -102,11 +102,6 @@ def _ready(unit: Unit, numbers: Mapping[Variable, int]) -> Launcher | Reducer | 
     if isinstance(unit, Equation):
         return unit
     return Launcher(unit, numbers) if isinstance(unit, Launch) else Reducer(unit, numbers)
-
-
-def _evaluate(equation: Equation, known: dict[Variable, Any]) -> None:
-    found = evaluate(equation, [known[x] if type(x) is Variable else x for x in equation.inputs])
-    known.update(zip(equation.results, found if equation.primitive.outputs else (found,), strict=True))
 
 
 def storage(array: Any) -> Any:
