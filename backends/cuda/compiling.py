@@ -24,6 +24,8 @@ TYPES = {"float16": ("__half", "float"), "float32": ("float", "float"), "float64
 FLOATS = "efd"
 #: Threads of a block in which every thread or warp works for itself.
 THREADS = 256
+#: Bytes that a table among a kernel's arguments may take: these have room for 4 KB.
+ROOM = 3584
 
 COMMON = (
     CUDA.constants

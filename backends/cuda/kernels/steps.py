@@ -12,13 +12,10 @@ import numpy as np
 
 from lucidgrad.backends.codegen import CUDA, identifier
 from lucidgrad.backends.codegen.steps import StepKernels, StepTrace, step_body
-from lucidgrad.backends.cuda.compiling import THREADS, by_value
+from lucidgrad.backends.cuda.compiling import ROOM, THREADS, by_value
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
 
 __all__ = ["TABLE", "source_of"]
-
-#: Bytes that a table of addresses may take: arguments have room for 4 KB.
-ROOM = 3584
 
 
 def source_of(name: str, trace: StepTrace, tensors: int) -> str:

@@ -3,8 +3,9 @@
 A graph has the addresses that it was recorded with. So inputs that stay where they are, parameters and the states of
 optimisers above all, are read and written in place: the graph is bound to their addresses, which are compared before
 every launch. Other inputs are copied into memory of the graph's own, by the graph itself: where they are this time it
-reads from a block of words, which a small launch fills beforehand. The same block says where outputs are to be copied
-to, which are new arrays in every run, and has the numbers that the program is given. A bound input that does move is
+reads from a block of words, which the first of its launches fills: what that takes with it is replaced before the graph
+is launched (`words`). The same block says where outputs are to be copied to, which are new arrays in every run, and has
+the numbers that the program is given. A bound input that does move is
 copied from then on, and the graph is recorded anew: at most as many times as there are inputs.
 
 All memory that is taken while recording comes from a pool that is the graph's alone. The recording stream is a private
@@ -23,18 +24,17 @@ import numpy as np
 from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 
-from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
+from lucidgrad.backends.cuda.compiling import ROOM, THREADS, by_value, contiguous
 from lucidgrad.backends.cuda.recording import is_recorded
 from lucidgrad.backends.cuda.streams import Place, keep, place_now
+from lucidgrad.backends.cuda.words import Words
 from lucidgrad.levels.program import Action, Equation, Structure, Variable
 
-from .launching import Words
-from .printing import ROOM
 from .running import Runner
 
 __all__ = ["Graphs"]
 
-#: Units that launch something, from which a graph pays: it takes two launches itself.
+#: Units that launch something, from which a graph pays: it takes a launch and a change of its words itself.
 WORTH = 3
 #: Primitives whose libraries wait for the device, look at values, or keep memory for later calls: cuFFT, Thrust.
 REFUSED = frozenset("argsort argtopk dft half_dft matrix_exp nonzero real_dft transfer unique_places".split())
@@ -178,6 +178,7 @@ class _Recorded:
             numbers = len(runner.numbers)
             stream.begin_capture(runtime.streamCaptureModeRelaxed)
             try:
+                words.record()
                 inward = [_Move(buffers[v], numbers + k, True) for k, v in enumerate(self.copied)]
                 _move(inward, words)
                 made = runner.run({**known, **buffers}, given, words.array)
@@ -187,6 +188,7 @@ class _Recorded:
                 _move([move._replace(inward=False) for move in outward], words)
             finally:
                 graph = stream.end_capture()
+        words.bind(graph)
         memory.graph, memory.arrays = graph, (words, buffers, made, new)
         self._like = [(array.shape, array.dtype) for array in new]
         weakref.finalize(self, memory.let_go).atexit = False
@@ -197,7 +199,7 @@ class _Recorded:
         given = contiguous(*(known[v] for v in self.copied))
         made = [cupy.ndarray(shape, dtype) for shape, dtype in self._like]
         numbers = [known[v] for v in runner.numbers]
-        self._words.filled(numbers, [array.data.ptr for array in (*given, *made)])
+        self._words.renew(numbers, [array.data.ptr for array in (*given, *made)])
         self.memory.graph.launch()
         for v, array in zip(self.copied, given, strict=True):
             if v in self.written and array is not known[v]:

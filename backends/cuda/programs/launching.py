@@ -8,14 +8,14 @@ import cupy
 import numpy as np
 
 from lucidgrad.backends.codegen import CUDA
-from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
+from lucidgrad.backends.cuda.compiling import ROOM, THREADS, by_value, contiguous
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
 from lucidgrad.levels.program import Variable
 
 from .grouping import Launch, Reduction, Section
-from .printing import ROOM, Text, function_of, kernel_name, source_of, text_of
+from .printing import Text, function_of, kernel_name, source_of, text_of
 
-__all__ = ["Launcher", "Reducer", "Words"]
+__all__ = ["Launcher", "Reducer"]
 
 #: Layouts that kernels are made for; of further ones arrays are copied.
 MOST_LAYOUTS = 8
@@ -174,38 +174,3 @@ class Reducer:
 def section_size(section: Section) -> int:
     """How many elements a section computes."""
     return int(np.prod(section.shape, dtype=np.int64))
-
-
-# -- words in memory ---------------------------------------------------------------------------------
-_MOST_WORDS = ROOM // 8
-
-
-@functools.cache
-def _filling() -> Any:
-    source = f"""
-struct Words {{ unsigned long long all[{_MOST_WORDS}]; }};
-extern "C" __global__ void lg_words(Words words, unsigned long long *to, int count) {{
-    if (threadIdx.x < count) to[threadIdx.x] = words.all[threadIdx.x];
-}}
-"""
-    return cupy.RawKernel(source, "lg_words")
-
-
-class Words:
-    """Numbers and addresses in memory of the device.
-
-    They travel by value with a launch, so that nothing has to outlive the call and nobody waits for a copy.
-    """
-
-    def __init__(self, count: int) -> None:
-        self.array = cupy.ndarray((count,), np.uint64)
-
-    def filled(self, numbers: Sequence[float], addresses: Sequence[int] = ()) -> Any:
-        """Send values on the current stream; the array that gets them."""
-        words = np.concatenate([np.asarray(numbers, np.float64).view(np.uint64), np.asarray(addresses, np.uint64)])
-        for begin in range(0, len(words), _MOST_WORDS):
-            part = np.zeros(_MOST_WORDS, np.uint64)
-            some = words[begin : begin + _MOST_WORDS]
-            part[: len(some)] = some
-            _filling()((1,), (512,), (by_value(part), self.array[begin:], np.int32(len(some))))
-        return self.array

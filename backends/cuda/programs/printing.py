@@ -14,10 +14,8 @@ from lucidgrad.levels.program import Variable
 
 from .grouping import Entry, Section
 
-__all__ = ["ROOM", "Text", "function_of", "kernel_name", "source_of", "text_of"]
+__all__ = ["Text", "function_of", "kernel_name", "source_of", "text_of"]
 
-#: Bytes that a table may take: arguments have room for 4 KB.
-ROOM = 3584
 #: Letters of a kernel's name.
 LONGEST_NAME = 60
 #: Bytes of a table for each section and for each address.

@@ -7,10 +7,11 @@ from typing import Any
 import cupy
 from cupy.cuda import get_device_id
 
+from lucidgrad.backends.cuda.words import Words
 from lucidgrad.levels.program import Action, Equation, Program, Variable, enter
 
 from .grouping import Launch, Unit, grouped
-from .launching import Launcher, Reducer, Words
+from .launching import Launcher, Reducer
 
 __all__ = ["Runner", "storage"]
 

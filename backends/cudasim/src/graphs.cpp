@@ -59,6 +59,7 @@ std::map<void *, std::shared_ptr<Graph>> &graphs() {
 
 struct Executable {
     std::shared_ptr<Graph> graph;
+    std::vector<Node> nodes;  // its own: their arguments may be replaced
 };
 
 std::map<void *, std::shared_ptr<Executable>> &executables() {
@@ -149,6 +150,23 @@ int check_device_capture(int device, const char *function) {
                 code = CAPTURE_UNSUPPORTED;
             }
     return code ? fail(code, "%s: a stream of device %d is being captured", function, device) : OK;
+}
+
+// A node is known by its address in the graph, which does not change any more.
+const Node *node_of_graph(void *node) {
+    for (auto &[handle, graph] : graphs())
+        for (const Node &own : graph->nodes)
+            if (&own == node) return &own;
+    return nullptr;
+}
+
+Node *node_of_executable(void *executable, void *node) {
+    auto found = executables().find(executable);
+    if (found == executables().end()) return nullptr;
+    auto &nodes = found->second->graph->nodes;
+    for (size_t i = 0; i < nodes.size(); i++)
+        if (&nodes[i] == node) return &found->second->nodes[i];
+    return nullptr;
 }
 
 int capture_event(Stream &stream, EventState &event) {
@@ -264,7 +282,7 @@ SIM_API int cudaGraphInstantiate(void **executable, void *graph, unsigned long l
     Call call("cudaGraphInstantiate");
     auto found = graphs().find(graph);
     if (found == graphs().end()) return fail(INVALID_VALUE, "cudaGraphInstantiate: %p is not a graph", graph);
-    auto made = std::make_shared<Executable>(Executable{found->second});
+    auto made = std::make_shared<Executable>(Executable{found->second, found->second->nodes});
     *executable = made.get();
     executables()[*executable] = made;
     return OK;
@@ -292,7 +310,7 @@ SIM_API int cudaGraphLaunch(void *executable, void *handle) {
     int result = OK;
     counters().graph_launches++;
     counters().graph_nodes += graph->nodes.size();
-    for (Node node : graph->nodes) {
+    for (Node node : found->second->nodes) {
         if (node.work)
             node.work = [graph, work = std::move(node.work)] { return work(); };
         int code = enqueue(stream, std::move(node));
@@ -316,11 +334,22 @@ SIM_API int cudaGraphGetNodes(void *graph, void **nodes, size_t *count) {
     Call call("cudaGraphGetNodes");
     auto found = graphs().find(graph);
     if (found == graphs().end()) return fail(INVALID_VALUE, "cudaGraphGetNodes: %p is not a graph", graph);
-    if (!nodes) {
-        *count = found->second->nodes.size();
-        return OK;
-    }
-    return unsupported("cudaGraphGetNodes (more than the number of nodes)");
+    auto &own = found->second->nodes;
+    if (nodes)
+        for (size_t i = 0; i < *count; i++) nodes[i] = i < own.size() ? &own[i] : nullptr;
+    if (!nodes || *count > own.size()) *count = own.size();
+    return OK;
+}
+
+SIM_API int cuGraphGetNodes(void *graph, void **nodes, size_t *count) { return cudaGraphGetNodes(graph, nodes, count); }
+
+SIM_API int cuGraphNodeGetType(void *node, int *type) {
+    Call call("cuGraphNodeGetType");
+    const Node *found = node_of_graph(node);
+    if (!found || !type) return fail(INVALID_VALUE, "cuGraphNodeGetType: %p is not a node", node);
+    bool memset = found->what.find("emset") != std::string::npos;
+    *type = found->kernel ? 0 : found->host ? 3 : memset ? 2 : 1;  // a kernel, a host function, memset, a copy
+    return OK;
 }
 
 SIM_API int cudaGraphDebugDotPrint(void *graph, const char *path, unsigned flags) {

@@ -13,6 +13,7 @@
 
 #include "compile.h"
 #include "grid.h"
+#include "runtime.h"
 
 namespace sim {
 
@@ -146,6 +147,29 @@ struct Size {
     uint64_t count() const { return uint64_t(x) * y * z; }
 };
 
+}  // namespace
+
+struct KernelNode {
+    Function *function;
+    std::shared_ptr<Loaded> module;  // kept as long as the work
+    Size grid, block;
+    unsigned shared;
+    bool cooperative;
+    Buffer arguments;
+};
+
+namespace {
+
+Work work_of(const std::shared_ptr<const KernelNode> &kernel) {
+    return [kernel]() -> int {
+        const KernelNode &k = *kernel;
+        Launch l = {k.function->name.c_str(), k.module->module, k.function->kernel, {k.grid.x, k.grid.y, k.grid.z},
+                    {k.block.x, k.block.y, k.block.z}, k.shared, k.cooperative,
+                    const_cast<void **>(k.arguments.pointers.data())};
+        return run_grid(l);
+    };
+}
+
 int launch(Function *f, Size grid, Size block, unsigned shared, void *stream, void **parameters, void **extra,
            bool cooperative) {
     if (!f) return fail(INVALID_HANDLE, "cuLaunchKernel: the function is null");
@@ -168,18 +192,15 @@ int launch(Function *f, Size grid, Size block, unsigned shared, void *stream, vo
                         "kernel %s: cooperative launches of several blocks are not emulated for modules that declare "
                         "shared memory both in templates and outside", name);
     }
-    auto buffer = std::make_shared<Buffer>();
-    if (!copy_arguments(*f->kernel, parameters, extra, *buffer))
+    auto kernel = std::make_shared<KernelNode>(KernelNode{f, f->module->shared_from_this(), grid, block, shared,
+                                                          cooperative, {}});
+    if (!copy_arguments(*f->kernel, parameters, extra, kernel->arguments))
         return fail(INVALID_VALUE, "kernel %s: arguments are missing", name);
-    std::shared_ptr<Loaded> keep = f->module->shared_from_this();
-    auto work = [=]() -> int {
-        const Function &function = *f;
-        Launch l = {function.name.c_str(), keep->module, function.kernel, {grid.x, grid.y, grid.z},
-                    {block.x, block.y, block.z}, shared, cooperative, buffer->pointers.data()};
-        return run_grid(l);
-    };
     std::string counted = f->name;
-    return submit(stream, name, work, [counted] { count_launch(counted); });
+    Lock lock;
+    StreamRef on = stream_of(stream);
+    if (!on) return bad_stream(name, stream);
+    return enqueue(on, {name, work_of(kernel), [counted] { count_launch(counted); }, false, kernel});
 }
 
 struct Link {
@@ -379,6 +400,47 @@ SIM_API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsig
 SIM_API int cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                       unsigned bz, unsigned shared, void *stream, void **parameters) {
     return launch((Function *)f, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, nullptr, true);
+}
+
+// -- kernels of graphs: what they are launched with can be asked, and replaced in an executable graph ------------------
+namespace {
+struct KernelParameters {  // CUDA_KERNEL_NODE_PARAMS_v2
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **parameters, **extra;
+    void *kernel, *context;
+};
+}  // namespace
+
+SIM_API int cuGraphKernelNodeGetParams_v2(void *node, void *out) {
+    Call call("cuGraphKernelNodeGetParams");
+    const Node *found = node_of_graph(node);
+    if (!found || !found->kernel || !out) return fail(INVALID_VALUE, "cuGraphKernelNodeGetParams: not a kernel's node");
+    const KernelNode &k = *found->kernel;
+    *(KernelParameters *)out = {k.function, {k.grid.x, k.grid.y, k.grid.z}, {k.block.x, k.block.y, k.block.z}, k.shared,
+                                const_cast<void **>(k.arguments.pointers.data()), nullptr, nullptr, nullptr};
+    return OK;
+}
+
+SIM_API int cuGraphExecKernelNodeSetParams_v2(void *executable, void *node, const void *given) {
+    Call call("cuGraphExecKernelNodeSetParams");
+    Node *found = node_of_executable(executable, node);
+    if (!found || !found->kernel || !given)
+        return fail(INVALID_VALUE, "cuGraphExecKernelNodeSetParams: not a kernel's node of this graph");
+    const auto &p = *(const KernelParameters *)given;
+    auto *f = (Function *)p.function;
+    if (f != found->kernel->function)
+        return fail(NOT_SUPPORTED, "cuGraphExecKernelNodeSetParams: another function than %s", found->what.c_str());
+    auto kernel = std::make_shared<KernelNode>(
+        KernelNode{f, f->module->shared_from_this(), {p.grid[0], p.grid[1], p.grid[2]},
+                   {p.block[0], p.block[1], p.block[2]}, p.shared, found->kernel->cooperative, {}});
+    if (!kernel->grid.count() || !kernel->block.count() || kernel->block.count() > uint64_t(threads_per_block))
+        return fail(INVALID_VALUE, "cuGraphExecKernelNodeSetParams: the grid is not possible");
+    if (!copy_arguments(*f->kernel, p.parameters, p.extra, kernel->arguments))
+        return fail(INVALID_VALUE, "cuGraphExecKernelNodeSetParams: arguments are missing");
+    found->work = work_of(kernel);  // of launches from now on; those that were queued have theirs
+    found->kernel = kernel;
+    return OK;
 }
 
 SIM_API int cuFuncGetAttribute(int *out, int attribute, void *function) {

@@ -35,11 +35,14 @@ struct Recording {  // one cudaEventRecord: what a wait for the event refers to,
     int queries = 0;
 };
 
+struct KernelNode;  // what a launch consists of (modules.cpp)
+
 struct Node {  // a piece of work on its way to a stream, or in a graph
     std::string what;
     Work work;
     Tally tally;
     bool host = false;  // a host function: runs without the lock and may not touch the device
+    std::shared_ptr<const KernelNode> kernel;  // of a launch, whose arguments may be replaced in an executable graph
 };
 
 struct Op {
@@ -87,6 +90,8 @@ int invalidate(Stream &stream, int code, const char *function);  // spoils the c
 int check_legacy_use(const Stream &stream, const char *function, bool spoiling = true);
 int check_capture_free(const char *function);                 // for calls that a strict capture forbids
 int check_device_capture(int device, const char *function);   // for calls that wait for a whole device
+const Node *node_of_graph(void *node);                    // null if there is no such node
+Node *node_of_executable(void *executable, void *node);  // the executable graph's own, of which launches are made
 struct EventState;
 int capture_event(Stream &stream, EventState &event);
 int capture_wait(const StreamRef &stream, EventState &event);
