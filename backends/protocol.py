@@ -119,6 +119,16 @@ class Backend:
         """
         return None
 
+    def is_recording(self) -> bool:
+        """Whether work of this thread is recorded, to be done later and again."""
+        return False
+
+    def repeated(self, kept: Any) -> Any:
+        """For a step that is being recorded: where its settings are, which ``kept`` tells before every time."""
+
+    def refuse_recording(self, what: str, way_out: str) -> None:
+        """Raise, if work is being recorded."""
+
     def settle(self, y: Any) -> Any:
         """Make a kernel's result a proper array."""
         return y

@@ -53,7 +53,12 @@ class Generator:
         return self
 
     def _start(self, seed: int) -> None:
-        self.source = devices.backend_named(self.device).generator(self.device, seed)
+        backend = devices.backend_named(self.device)
+        made = backend.generator(self.device, seed)
+        if hasattr(self, "source"):  # which CUDA graphs that were recorded draw from
+            backend.set_state(self.source, backend.get_state(made))
+        else:
+            self.source = made
         self._began = seed
 
     def seed(self) -> int:

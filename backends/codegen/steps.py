@@ -94,9 +94,17 @@ class StepKernels:
         self._caches: dict[Callable[..., Any], KernelCache] = {}
 
     def __call__(
-        self, name: str, program: Callable[..., Any], columns: Sequence[Sequence[Any]], settings: dict[str, Any]
+        self,
+        name: str,
+        program: Callable[..., Any],
+        columns: Sequence[Sequence[Any]],
+        settings: dict[str, Any],
+        *repeated: Any,
     ) -> None:
-        """Update lists of arrays, of one dtype each, by a program; without a kernel, operation by operation."""
+        """Update lists of arrays, of one dtype each, by a program; without a kernel, operation by operation.
+
+        ``repeated`` is for kernels of a device that records its work.
+        """
         cache = self._caches.get(program)
         if cache is None:
             cache = self._caches[program] = self._new(name, program)
@@ -111,9 +119,11 @@ class StepKernels:
                 known.append(value if value is None or kind is bool else identity(value))
         run = cache.find(tuple(known), settings.values(), columns, settings)
         if run is None:
+            for place in repeated:
+                place([])  # nothing that a kernel would find there: it is refused
             _run_as_it_is(program, columns, settings)
         else:
-            run(columns, settings)
+            run(columns, settings, *repeated)
 
     def _new(self, name: str, program: Callable[..., Any]) -> KernelCache:
         def make(columns: Sequence[Sequence[Any]], settings: dict[str, Any], by_value: bool) -> Any:

@@ -16,7 +16,7 @@ from lucidgrad.core.dispatch import different
 from lucidgrad.core.errors import DeviceError
 from lucidgrad.core.primitive import ELEMENTWISE, Primitive, registry
 
-from . import faults, generated, kernels, memory, sampling, streams
+from . import captures, faults, generated, kernels, memory, sampling, streams
 from .driver import index_of, too_old
 from .kernels.indexing import has_positions, put
 from .library import COMPLEX, LIBRARY, computed_with, signed
@@ -46,7 +46,11 @@ class _Names(Namespace):
 
     def __getattr__(self, name: str) -> Any:
         self._backend.generate(name)
-        return super().__getattr__(name)
+        found = super().__getattr__(name)
+        if name in captures.UNRECORDABLE:
+            found = captures.refusing(name, found)
+            setattr(self, name, found)
+        return found
 
 
 class CUDA(Backend):
@@ -56,7 +60,7 @@ class CUDA(Backend):
     array_types = (cupy.ndarray,)
     library = LIBRARY
     unwritable = "an expanded view; clone it first"
-    cuda, memory, streams = cupy.cuda, memory, streams  # for lucidgrad.cuda
+    cuda, memory, streams, captures = cupy.cuda, memory, streams, captures  # for lucidgrad.cuda
     check = staticmethod(faults.check)
 
     def __init__(self) -> None:
@@ -120,6 +124,14 @@ class CUDA(Backend):
         from . import programs  # with all that groups and prints
 
         return programs.compiled(program, into or {}, how)
+
+    def is_recording(self) -> bool:
+        return captures.now() is not None
+
+    refuse_recording = staticmethod(captures.refuse)
+
+    def repeated(self, kept: Any) -> Any:
+        return captures.repeated(kept)
 
     def settle(self, y: Any) -> Any:
         return cupy.asarray(y) if isinstance(y, _NUMBERS) else y

@@ -12,9 +12,12 @@ import array_api_compat.cupy
 import cupy
 import numpy as np
 
+from . import captures
 from .generated import OPTIONS, PREAMBLE
 
 compat: Any = array_api_compat.cupy
+#: Functions of cuSOLVER's, which can't be recorded.
+FACTORED = "cholesky det eig eigh eigvals eigvalsh inv matrix_rank pinv qr slogdet solve svd svdvals".split()
 
 
 class CuPyFunctions:
@@ -23,7 +26,9 @@ class CuPyFunctions:
     fft = compat.fft
 
     def __init__(self) -> None:
-        self.linalg = SimpleNamespace(**{**vars(compat.linalg), "eig": eig, "solve": solve})
+        found = {**vars(compat.linalg), "eig": eig, "solve": solve}
+        factored = {name: captures.refusing(name, found[name]) for name in FACTORED if name in found}
+        self.linalg = SimpleNamespace(**{**found, **factored})
 
     def __getattr__(self, name: str) -> Any:
         found = DIFFERENCES[name] if name in DIFFERENCES else getattr(cupy, name)

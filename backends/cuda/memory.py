@@ -7,7 +7,7 @@ import cupyx
 import numpy as np
 from cupy.cuda import Device, MemoryHook, runtime
 
-from . import faults, streams
+from . import captures, faults, streams
 
 _PINNED = 1  # cudaMemoryTypeHost
 
@@ -18,6 +18,9 @@ def to_device(array: Any, device: int, non_blocking: bool = False) -> Any:
 
     Only if they are there already the copy reads them later: that is waited for unless ``non_blocking`` is set.
     """
+    captures.refuse(
+        "host data is copied to the device, where launches would not find it", "make the tensor before the recording"
+    )
     with Device(device):
         if array.shape == () and array == 0:  # one number is filled in, which would lose the sign of -0.0
             return cupy.asarray(array.reshape(1)).reshape(())
@@ -26,6 +29,7 @@ def to_device(array: Any, device: int, non_blocking: bool = False) -> Any:
 
 def to_host(array: Any) -> Any:
     """The values as a NumPy array; waits for the work on them that was sent to the current stream."""
+    captures.refuse("values are read (item, tolist, numpy, printing, an if)", "read them after a launch of the graph")
     with Device(array.data.device_id):
         made = array.get()
     faults.check()
@@ -34,6 +38,7 @@ def to_host(array: Any) -> Any:
 
 def to_pinned(array: Any) -> Any:
     """The values as a NumPy array in page-locked memory, not yet there: synchronize before reading them."""
+    captures.refuse("values are copied to the host", "do it after a launch of the graph")
     place = streams.place_of_array(array)
     with Device(array.data.device_id):
         made = cupyx.empty_pinned(array.shape, array.dtype)

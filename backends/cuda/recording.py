@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import cupy
-from cupy.cuda import get_current_stream, runtime
+from cupy.cuda import get_current_stream
 from cupy_backends.cuda.libs import cublas
 
-__all__ = ["call", "is_recorded"]
+from .streams import is_recorded
+
+__all__ = ["call"]
 
 _INT, _LONG, _POINTER = ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p
 _SIZES = (_POINTER, *[_INT] * 5)  # the handle, two flags, three sizes
@@ -49,11 +51,6 @@ def call(function: Callable[..., Any], handle: int, *args: Any) -> None:
         if not is_recorded(get_current_stream()):
             raise
         _recorded(function, handle, *args)
-
-
-def is_recorded(stream: Any) -> bool:
-    """Whether what is sent to a stream is recorded, and not done."""
-    return bool(runtime.streamIsCapturing(stream.ptr))
 
 
 def _recorded(function: Callable[..., Any], handle: int, *args: Any) -> None:

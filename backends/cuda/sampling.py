@@ -11,6 +11,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from . import captures
+
 _PHILOX = """
 __device__ void philox(unsigned long long seed, unsigned long long at, unsigned int r[4]) {
     unsigned int k0 = (unsigned int)seed, k1 = (unsigned int)(seed >> 32);
@@ -35,33 +37,43 @@ __device__ float philox_unit(unsigned int bits) {  // 24 bits in [0, 1)
 """
 
 
-def _kernel(name: str, numbers: str, output: str, code: str) -> Any:
-    numbers = f"uint64 seed, uint64 start{numbers}"
-    code = f"unsigned int r[4]; philox(seed, start + i, r); {code}"
-    return cupy.ElementwiseKernel(numbers, output, code, f"lucidgrad_{name}", preamble=_PHILOX)
+class _Kernel:
+    """A kernel that fills an array; one of its forms finds in memory where the generator is: for graphs."""
+
+    def __init__(self, name: str, numbers: str, output: str, code: str) -> None:
+        plain, recorded = "philox(seed, start + i, r)", "philox(base[0], base[1] + start + i, r)"
+        self.plain = self._made(name, f"uint64 seed, uint64 start{numbers}", output, plain, code)
+        self.recorded = self._made(
+            f"{name}_recorded", f"raw uint64 base, uint64 start{numbers}", output, recorded, code
+        )
+
+    @staticmethod
+    def _made(name: str, numbers: str, output: str, begin: str, code: str) -> Any:
+        code = f"unsigned int r[4]; {begin}; {code}"
+        return cupy.ElementwiseKernel(numbers, output, code, f"lucidgrad_{name}", preamble=_PHILOX)
 
 
 # 1 - u is in (0, 1], where the logarithm is finite.
 _UNIFORM = {
-    "f": _kernel("uniform_f", ", float32 low, float32 span", "float32 y", "y = low + span * philox_unit(r[0]);"),
-    "d": _kernel("uniform_d", ", float64 low, float64 span", "float64 y", "y = low + span * philox_unit(r[1], r[0]);"),
+    "f": _Kernel("uniform_f", ", float32 low, float32 span", "float32 y", "y = low + span * philox_unit(r[0]);"),
+    "d": _Kernel("uniform_d", ", float64 low, float64 span", "float64 y", "y = low + span * philox_unit(r[1], r[0]);"),
 }
 _NORMAL = {
-    "f": _kernel(
+    "f": _Kernel(
         "normal_f",
         ", float32 mean, float32 std",
         "float32 y",
         "y = mean + std * sqrtf(-2 * logf(1 - philox_unit(r[0]))) * cospif(2 * philox_unit(r[1]));",
     ),
-    "d": _kernel(
+    "d": _Kernel(
         "normal_d",
         ", float64 mean, float64 std",
         "float64 y",
         "y = mean + std * sqrt(-2 * log(1 - philox_unit(r[1], r[0]))) * cospi(2 * philox_unit(r[3], r[2]));",
     ),
 }
-_BITS = _kernel("bits", "", "uint64 y", "y = philox_bits(r);")
-_INTEGERS = _kernel(
+_BITS = _Kernel("bits", "", "uint64 y", "y = philox_bits(r);")
+_INTEGERS = _Kernel(
     "integers",
     ", int64 low, uint64 span",
     "int64 y",
@@ -82,11 +94,20 @@ class Source:
         """An array that a kernel fills."""
         y = cupy.empty(shape, dtype)
         if y.size:
-            with self._lock:  # no other thread draws the same numbers
-                seed, start = self.seed, self.count
-                self.count += y.size
-            kernel(np.uint64(seed), np.uint64(start), *args, y)
+            capture = captures.now()
+            if capture is None:
+                kernel.plain(*map(np.uint64, self.advanced(y.size)), *args, y)
+            else:  # every launch is told where the generator is then
+                words, before = capture.drawn(self, y.size)
+                kernel.recorded(words, np.uint64(before), *args, y)
         return y
+
+    def advanced(self, count: int) -> tuple[int, int]:
+        """The seed, and the place of the first of so many new numbers."""
+        with self._lock:  # no other thread draws the same numbers
+            start = self.count
+            self.count += count
+            return self.seed, start
 
     @property
     def state(self) -> tuple[int, int]:
@@ -111,6 +132,7 @@ def draw(source: Source, how: str, shape: tuple[int, ...], dtype: Any, *args: An
         if high <= low:
             raise ValueError(f"randint: given low {low} and high {high}, expected a larger one")
         return source.take(_INTEGERS, shape, np.int64, np.int64(low), np.uint64(high - low)).astype(dtype, copy=False)
+    captures.refuse(f"{how} sorts random numbers", "draw it before the recording")
     if how == "permutation":
         return cupy.argsort(source.take(_BITS, shape, np.uint64)).astype(dtype, copy=False)
     weights, count, replacement = args

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import cupy
-from cupy.cuda import Device, Event, Stream, get_current_stream, get_device_id
+from cupy.cuda import Device, Event, Stream, get_current_stream, get_device_id, runtime
 
 from lucidgrad.levels.layer import Layer
 
@@ -63,6 +63,8 @@ class Place:
         arrays
             What was made there and is used here.
         """
+        if _own.capture is not None and not is_recorded(other.stream):
+            return  # a graph is launched after what was sent there now
         event = other.mark()
         with self.current():
             self.stream.wait_event(event)
@@ -95,11 +97,12 @@ class Place:
 
 
 class _Own(threading.local):
-    """What is each thread's own: a mark of the thread, and the places of its default streams by device."""
+    """What is each thread's own: a mark of the thread, the places of its default streams by device, and a recording."""
 
     def __init__(self) -> None:
         self.thread = object()
         self.places: dict[int, Place] = {}
+        self.capture: Any = None  # the graph that its work is recorded for (captures.py)
 
 
 _PER_THREAD = Stream.ptds.ptr
@@ -107,6 +110,21 @@ _own = _Own()
 _lock = threading.RLock()  # what is freed meanwhile may come back here
 _defaults: dict[int, Place] = {}
 _others: "weakref.WeakValueDictionary[tuple[int, int], Place]" = weakref.WeakValueDictionary()
+
+
+def captured_by() -> Any:
+    """What records the work of this thread for a graph; None: it is done."""
+    return _own.capture
+
+
+def record_for(capture: Any) -> None:
+    """Let something record the work of this thread, or None."""
+    _own.capture = capture
+
+
+def is_recorded(stream: Any) -> bool:
+    """Whether what is sent to a stream is recorded, and not done."""
+    return bool(runtime.streamIsCapturing(stream.ptr))
 
 
 def place_now(device: int) -> Place:
@@ -159,12 +177,18 @@ def hold(array: Any, place: Place) -> None:
     sweep()
     for part in _arrays(array):
         memory = part.data.mem
+        if _own.capture is not None:
+            _own.capture.keep(memory)
+            continue
         with _lock:
             _shared.setdefault(id(memory), (memory, set()))[1].add(place)
 
 
 def keep(owner: Any, place: Place) -> None:
     """Keep an object until all work that was sent to a place is done."""
+    if _own.capture is not None:
+        _own.capture.keep(owner)
+        return
     sweep()
     _leaving.append(([place.mark()], owner))
 
@@ -181,6 +205,8 @@ def sweep() -> None:
 
     Others may `keep` meanwhile: an entry is taken out, looked at, and put back.
     """
+    if _own.capture is not None:  # what is marked now would be recorded
+        return
     for _ in range(len(_leaving)):
         try:
             entry = _leaving.popleft()

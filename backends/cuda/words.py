@@ -125,7 +125,12 @@ def _driver(name: str) -> Any:
         return None
 
 
-_NEEDED = ("cuGraphGetNodes", "cuGraphNodeGetType", "cuGraphKernelNodeGetParams_v2", "cuGraphExecKernelNodeSetParams_v2")
+_NEEDED = (
+    "cuGraphGetNodes",
+    "cuGraphNodeGetType",
+    "cuGraphKernelNodeGetParams_v2",
+    "cuGraphExecKernelNodeSetParams_v2",
+)
 _KERNEL = 0  # CU_GRAPH_NODE_TYPE_KERNEL
 
 

@@ -5,7 +5,7 @@ operators and functions of ``xp``. The same program runs as NumPy calls with scr
 many tensors on CUDA, as it is on any other back end, and on Tensors where it shall be recorded.
 
 A back end may bring a kernel ``elementwise_step(name, program, lists, settings)`` for all programs, which writes params
-and states.
+and states. While it records a graph it is given, too, what tells the settings of every launch (`Backend.repeated`).
 """
 
 import math
@@ -140,7 +140,10 @@ class Step:
             settings, unfused = _on_host(settings)
         for bundle in groups:
             with bundle.backend.at(bundle.columns[0][0]):
-                (self._compute_unfused if unfused else self._compute)(bundle, settings)
+                if unfused:
+                    self._compute_unfused(bundle, settings)
+                else:
+                    self._compute(bundle, settings, again)
             bundle.columns[1] = []
             if bundle.rows:
                 bundle.replace()
@@ -179,26 +182,35 @@ class Step:
                 column.append(array)
         return list(groups.values())
 
-    def _compute(self, bundle: Bundle, settings: Settings) -> None:
+    def _compute(self, bundle: Bundle, settings: Settings, again: tuple[Any, ...] | None) -> None:
         if not bundle.complex:
-            self._fused(bundle.backend, bundle.columns, settings)
+            self._fused(bundle.backend, bundle.columns, settings, again)
             return
         columns, finish = _as_real(bundle.backend, bundle.columns)
-        self._fused(bundle.backend, columns, settings)
+        self._fused(bundle.backend, columns, settings, again)
         finish()
 
-    def _fused(self, backend: Any, columns: list[list[Any]], settings: Settings) -> None:
+    def _fused(self, backend: Any, columns: list[list[Any]], settings: Settings, again: tuple[Any, ...] | None) -> None:
         if self.prepare is not None:
             settings = self.prepare(**settings)
         every = backend.kernels.get("elementwise_step")
-        if every is not None:
-            every(self.name, self.program, columns, settings)
-        else:
+        if every is None:
             self._write(backend, self.program, columns, settings)
+        elif again is None or not backend.is_recording():
+            every(self.name, self.program, columns, settings)
+        else:  # launches of what is recorded ask for the settings of their time
+            make, *given = again
+            kept = _Settings(self, make(*given), settings)
+            every(self.name, self.program, columns, settings, backend.repeated(kept))
 
     def _compute_unfused(self, bundle: Bundle, settings: Settings) -> None:
         """With settings that are on a device: computed there, operation by operation, so that nothing waits."""
         backend = bundle.backend
+        backend.refuse_recording(
+            f"{self.name} is given a setting that is a tensor on the device, beside which the number of the step would "
+            f"be recorded as it is now",
+            "give a float: every launch of the graph takes its value of that time",
+        )
         columns: list[list[Any]] = bundle.columns
         here = backend.device_of(columns[0][0])
         values = dict(settings)
@@ -276,6 +288,9 @@ class Again(Protocol):
 
     def advance(self) -> None:
         """Note that it was taken."""
+
+    def undoing(self) -> Callable[[], None]:
+        """What forgets that the coming step was taken."""
 
 
 class _Settings:

@@ -30,7 +30,7 @@ class Adam(Elementwise):
     foreach, fused
         Accepted; every step is one call for all tensors.
     capturable
-        Refused if True: there are no CUDA graphs, and steps don't wait for the device anyway.
+        Accepted; every step can be recorded in a CUDA graph, see `lucidgrad.cuda.graph`.
     differentiable
         Record the step.
 
@@ -67,7 +67,7 @@ class Adam(Elementwise):
         check("epsilon value", eps, eps >= 0)
         check_betas(betas)
         check("weight_decay value", weight_decay, weight_decay >= 0)
-        check_ways(type(self).__name__, foreach, capturable, differentiable, fused)
+        check_ways(foreach, differentiable, fused)
         betas = (float(betas[0]), float(betas[1]))
         defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize)
         defaults |= dict(foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused)

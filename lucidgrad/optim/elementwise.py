@@ -86,6 +86,16 @@ class _Again:
                 self.optimizer._advance(state, self.number, self.group)
         self.optimizer._opt_called = True
 
+    def undoing(self) -> Callable[[], None]:
+        """What sets the numbers of all states back to what they are now."""
+        before = [{k: v for k, v in s.items() if not isinstance(v, lg.Tensor)} for s in self.states]
+
+        def undo() -> None:
+            for state, numbers in zip(self.states, before, strict=True):
+                state.update(numbers)
+
+        return undo
+
 
 _count_of = operator.itemgetter("step")
 
@@ -181,6 +191,11 @@ class Elementwise(Optimizer):
             state = self.state.get(p) or {}
             number = self._number(state)
             if not state:
+                if names and p.is_cuda and lg.cuda.is_current_stream_capturing():
+                    raise RuntimeError(
+                        f"{type(self).__name__}: a CUDA graph is being recorded, and a parameter has no state yet, "
+                        f"which every launch would begin anew; take a step before the recording"
+                    )
                 state = self._begin(p, group)
             memo = found.get(number)
             if memo is None:
@@ -230,16 +245,12 @@ def check_betas(betas: Any) -> None:
         check(f"beta parameter at index {i}", betas[i], 0 <= betas[i] < 1)
 
 
-def check_ways(name: str, foreach: Any, capturable: bool, differentiable: bool, fused: Any = None) -> None:
-    """Raise for ways of running that exclude each other, or that there are not.
+def check_ways(foreach: Any, differentiable: bool, fused: Any = None) -> None:
+    """Raise for ways of running that exclude each other.
 
-    Every step is one call for all tensors, so ``foreach`` and ``fused`` choose nothing.
+    Every step is one call for all tensors, so ``foreach`` and ``fused`` choose nothing; every step can be recorded in a
+    CUDA graph, so ``capturable`` chooses nothing either.
     """
-    if capturable:
-        raise ValueError(
-            f"{name}: given capturable=True, but steps are not captured in CUDA graphs here; leave it out: a step "
-            f"never waits for the device"
-        )
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:

@@ -64,7 +64,7 @@ class SGD(Elementwise):
         check("weight_decay value", weight_decay, weight_decay >= 0)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        check_ways("SGD", foreach, False, differentiable, fused)
+        check_ways(foreach, differentiable, fused)
         defaults = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov)
         defaults |= dict(maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused)
         super().__init__(params, defaults)
@@ -161,7 +161,7 @@ class ASGD(Elementwise):
     ) -> None:
         check_lr(lr)
         check("weight_decay value", weight_decay, weight_decay >= 0)
-        check_ways("ASGD", foreach, capturable, differentiable)
+        check_ways(foreach, differentiable)
         defaults = dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach)
         super().__init__(
             params, defaults | dict(maximize=maximize, differentiable=differentiable, capturable=capturable)

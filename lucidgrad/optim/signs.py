@@ -162,7 +162,7 @@ class Rprop(Elementwise):
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        check_ways("Rprop", foreach, capturable, differentiable)
+        check_ways(foreach, differentiable)
         defaults = dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize)
         super().__init__(params, defaults | dict(differentiable=differentiable, capturable=capturable))
 

@@ -93,12 +93,6 @@ def test_settings_without_a_default():
         Needy([leaf(1)], {}).step()
 
 
-@pytest.mark.parametrize("name", ["Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adadelta", "RMSprop", "Rprop"])
-def test_graphs_are_not_captured(name):
-    with pytest.raises(ValueError, match="capturable"):
-        getattr(lg.optim, name)([leaf(1)], capturable=True)
-
-
 def test_muon_takes_matrices():
     for bad in (leaf(3), leaf(2, 2, 2)):
         with pytest.raises(ValueError, match="2D"):

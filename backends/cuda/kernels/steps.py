@@ -4,6 +4,7 @@ Their addresses and sizes travel by value, as a structure among the kernel's arg
 device and nothing waits. Blocks of one row of the grid share a tensor.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,10 +19,12 @@ from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
 __all__ = ["TABLE", "source_of"]
 
 
-def source_of(name: str, trace: StepTrace, tensors: int) -> str:
-    """The source of a step's kernel for up to so many tensors."""
+def source_of(name: str, trace: StepTrace, tensors: int, recorded: bool = False) -> str:
+    """The source of a step's kernel for up to so many tensors; ``recorded``: its settings are in memory."""
     types = [CUDA.stored(node.dtype) for node in trace.arrays]
-    parameters = "".join(f", double s{k}" for k in range(len(trace.numbers)))
+    count = len(trace.numbers)
+    parameters = ", const double *s" if recorded else "".join(f", double s{k}" for k in range(count))
+    settings = [f"const double s{k} = s[{k}];" for k in range(count if recorded else 0)]
     pointers = [
         f"{kept} *const a{k} = static_cast<{kept} *>(table.lists[{k}][blockIdx.y]);" for k, kept in enumerate(types)
     ]
@@ -32,7 +35,7 @@ typedef long long I;
 struct Table {{ void *lists[{len(types)}][{tensors}]; I sizes[{tensors}]; }};
 
 extern "C" __global__ void {name}(Table table{parameters}) {{
-    {" ".join(pointers)}
+    {" ".join([*pointers, *settings])}
     const I size = table.sizes[blockIdx.y];
     for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (I)gridDim.x * blockDim.x) {{
         {body}
@@ -48,11 +51,25 @@ class _LaunchedStep:
         name = identifier(name)
         self.names = [setting for setting, _ in trace.numbers]
         self.tensors = ROOM // (8 * (len(trace.arrays) + 1))
-        self.kernel = cupy.RawKernel(source_of(name, trace, self.tensors), name, options=OPTIONS)
+        self._source = functools.partial(source_of, name, trace, self.tensors)
+        self._name = name
 
-    def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> None:
-        """Take the step; what is not in order in memory is copied there and back."""
-        numbers = [settings[name] for name in self.names]
+    @functools.cached_property
+    def _kernel(self) -> Any:
+        return cupy.RawKernel(self._source(), self._name, options=OPTIONS)
+
+    @functools.cached_property
+    def _recorded(self) -> Any:
+        return cupy.RawKernel(self._source(recorded=True), self._name, options=OPTIONS)
+
+    def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any], repeated: Any = None) -> None:
+        """Take the step; what is not in order in memory is copied there and back.
+
+        ``repeated`` says which settings are others in each launch of a graph, and where these are.
+        """
+        kernel, numbers = self._kernel, [settings[name] for name in self.names]
+        if repeated is not None:
+            kernel, numbers = self._recorded, [repeated(self.names)]
         later: list[tuple[Any, Any]] = []
         for start in range(0, len(columns[0]), self.tensors):
             given = [column[start : start + self.tensors] for column in columns]
@@ -65,7 +82,7 @@ class _LaunchedStep:
             table[:, : len(sizes)] = [*([array.data.ptr for array in column] for column in part), sizes]
             blocks = min((max(sizes) + 4 * THREADS - 1) // (4 * THREADS), 1024)
             if blocks:
-                self.kernel((blocks, len(sizes)), (THREADS,), (by_value(table), *numbers))
+                kernel((blocks, len(sizes)), (THREADS,), (by_value(table), *numbers))
         for array, ordered in later:
             array[...] = ordered
 

@@ -24,9 +24,9 @@ import numpy as np
 from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 
+from lucidgrad.backends.cuda.captures import UNRECORDABLE, Held
 from lucidgrad.backends.cuda.compiling import ROOM, THREADS, by_value, contiguous
-from lucidgrad.backends.cuda.recording import is_recorded
-from lucidgrad.backends.cuda.streams import Place, keep, place_now
+from lucidgrad.backends.cuda.streams import Place, is_recorded, place_now
 from lucidgrad.backends.cuda.words import Words
 from lucidgrad.levels.program import Action, Equation, Structure, Variable
 
@@ -36,8 +36,6 @@ __all__ = ["Graphs"]
 
 #: Units that launch something, from which a graph pays: it takes a launch and a change of its words itself.
 WORTH = 3
-#: Primitives whose libraries wait for the device, look at values, or keep memory for later calls: cuFFT, Thrust.
-REFUSED = frozenset("argsort argtopk dft half_dft matrix_exp nonzero real_dft transfer unique_places".split())
 
 
 class _Move(NamedTuple):
@@ -87,9 +85,8 @@ class Graphs:
         known = runner.begun(values)
         runner.act(known)
         recorded = self._recorded
-        if recorded is not None and recorded.memory.place is not here:
-            here.wait_for(recorded.memory.place)  # its memory is in use there
-            recorded.memory.place = here
+        if recorded is not None:
+            recorded.memory.enter(here)
         if recorded is not None:
             moved = {i for i, layout in recorded.bound.items() if layouts[i] != layout}
             if moved:
@@ -128,7 +125,7 @@ def _can_record(equation: Equation) -> bool:
     """Whether a call looks at nothing but arrays of the device and what is the same in every run."""
     if type(equation.primitive) is Structure:  # conditions are waited for
         return False
-    if equation.primitive.name in REFUSED or any(v.is_number for v in equation.variables):
+    if equation.primitive.name in UNRECORDABLE or any(v.is_number for v in equation.variables):
         return False
     return not any(_has_data(value) for value in equation.keywords.values())
 
@@ -141,25 +138,12 @@ def _has_data(value: Any) -> bool:
 
 
 # -- recording -------------------------------------------------------------------------------------
-class _Memory:
-    """What a graph needs until its last launch is done. ``place`` is where that was sent."""
-
-    def __init__(self, place: Place) -> None:
-        self.place, self.pool = place, cupy.cuda.MemoryPool()
-        self.graph: Any = None
-        self.arrays: tuple[Any, ...] = ()
-
-    def let_go(self) -> None:
-        """Keep all until the device is done with it."""
-        keep((self.graph, self.arrays, self.pool), self.place)
-
-
 class _Recorded:
     """A graph, and what goes in and out; ``bound`` has the layouts of inputs that are used where they are."""
 
     def __init__(self, runner: Runner, bound: dict[int, Any], place: Place) -> None:
         program = runner.program
-        self.runner, self.bound, self.memory = runner, bound, _Memory(place)
+        self.runner, self.bound, self.memory = runner, bound, Held(place)
         #: What is copied in: inputs that move, and what is done anew in every run.
         self.copied = [v for i, v in enumerate(program.inputs) if not v.is_number and i not in bound]
         self.copied += [v for action in runner.actions for v in action.results]

@@ -7,20 +7,22 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from lucidgrad import random
+from lucidgrad.backends.cuda import driver
+from lucidgrad.core import device as _devices
+from lucidgrad.core.device import Device
+from lucidgrad.core.errors import DeviceError
 from lucidgrad.refusals import guard as _guard
 
-from . import random
-from .backends.cuda import driver
-from .core import device as _devices
-from .core.device import Device
-from .core.errors import DeviceError
-
 __all__ = [
-    "Event", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count", "empty_cache",
-    "get_device_capability", "get_device_name", "get_rng_state", "is_available", "is_initialized", "manual_seed",
+    "CUDAGraph", "Event", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count", "empty_cache",
+    "get_device_capability", "get_device_name", "get_rng_state", "graph", "graph_pool_handle", "is_available",
+    "is_current_stream_capturing", "is_initialized", "make_graphed_callables", "manual_seed",
     "manual_seed_all", "max_memory_allocated", "mem_get_info", "memory_allocated", "memory_reserved",
     "reset_peak_memory_stats", "set_device", "set_rng_state", "set_stream", "stream", "synchronize", "version",
 ]  # fmt: skip
+
+_GRAPHS = ("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables")
 
 
 def is_available() -> bool:
@@ -553,3 +555,13 @@ def set_rng_state(state: Any, device: Any = None) -> None:
 
 
 _guard(__name__, __all__)
+
+
+def __getattr__(name: str) -> Any:
+    """Names of graphs, which few programs ask for, are loaded then."""
+    if name not in _GRAPHS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import graphs
+
+    found = globals()[name] = getattr(graphs, name)
+    return found
