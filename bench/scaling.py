@@ -2,9 +2,9 @@
 
 The model has two lines of work per process, computing and communicating, each of which does one thing after another.
 It is given what was measured with two processes (``python -m bench.distributed --record``): how long layers compute,
-the time that a message takes, bytes per second, and which share of a communication goes on while something is computed.
-It assumes equal processes, a network whose links are all alike and not shared, and no waiting for stragglers; so what it
-gives is a bound from below for machines that are not like that.
+the time that a message takes, bytes per second, and which share of a communication goes on while something is
+computed. It assumes equal processes, a network whose links are all alike and not shared, and no waiting for stragglers:
+on other machines a step takes longer.
 
 - Data parallel: gradients are summed in buckets, each as soon as its layers are done in backward.
 - ZeRO-1: the same, then each process steps its part of the parameters, and all gather the parts.
@@ -30,7 +30,7 @@ PLANS = ("data parallel", "ZeRO-1", "fully sharded")
 
 @dataclass(frozen=True)
 class Network:
-    """Seconds that a message takes, bytes per second of one link, and the share of communication that computing hides."""
+    """Seconds that a message takes, bytes per second of a link, the share of communication that computing hides."""
 
     latency: float
     bandwidth: float

@@ -125,11 +125,8 @@ def _driver(name: str) -> Any:
         return None
 
 
-_NEEDED = (
-    "cuGraphGetNodes",
-    "cuGraphNodeGetType",
-    "cuGraphKernelNodeGetParams_v2",
-    "cuGraphExecKernelNodeSetParams_v2",
+_NEEDED = tuple(
+    f"cuGraph{name}" for name in "GetNodes NodeGetType KernelNodeGetParams_v2 ExecKernelNodeSetParams_v2".split()
 )
 _KERNEL = 0  # CU_GRAPH_NODE_TYPE_KERNEL
 

@@ -15,9 +15,9 @@ from lucidgrad.core.errors import DeviceError
 from lucidgrad.refusals import guard as _guard
 
 __all__ = [
-    "CUDAGraph", "Event", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count", "empty_cache",
-    "get_device_capability", "get_device_name", "get_rng_state", "graph", "graph_pool_handle", "is_available",
-    "is_current_stream_capturing", "is_initialized", "make_graphed_callables", "manual_seed",
+    "CUDAGraph", "Event", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count",
+    "empty_cache", "get_device_capability", "get_device_name", "get_rng_state", "graph", "graph_pool_handle",
+    "is_available", "is_current_stream_capturing", "is_initialized", "make_graphed_callables", "manual_seed",
     "manual_seed_all", "max_memory_allocated", "mem_get_info", "memory_allocated", "memory_reserved",
     "reset_peak_memory_stats", "set_device", "set_rng_state", "set_stream", "stream", "synchronize", "version",
 ]  # fmt: skip

@@ -371,7 +371,7 @@ class _Graphed:
                 return outer._pull(given)
 
         def call(*args: Any) -> Any:
-            leaves, tree = trees.flatten(args)
+            leaves, _ = trees.flatten(args)
             if len(leaves) != outer.given or any(
                 not isinstance(x, lg.Tensor) or (x.shape, x.dtype) != (own.shape, own.dtype)
                 for x, own in zip(leaves, outer.inputs, strict=False)
