@@ -7,6 +7,7 @@ checks are then reported as not run. As a program this file is what each process
     mpiexec -n 2 python tests/distributed/ranks.py checks_collectives results
 """
 
+import contextlib
 import fcntl
 import importlib
 import json
@@ -71,10 +72,8 @@ def ended(job: subprocess.Popen, seconds: float) -> Outcome:
     except subprocess.TimeoutExpired:
         code = None
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(job.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     if code is None:
         output, errors = job.communicate()
     return Outcome(code, output, errors)
