@@ -51,3 +51,13 @@ def awaited(tensors: Sequence[Tensor]) -> list[bool]:
 def records() -> bool:
     """Whether the backward that is under way records its own steps, as ``create_graph=True`` asks."""
     return bool(state.walking.create_graph)
+
+
+def when_over(function: Callable[[], Any]) -> None:
+    """Call a function when the backward that is under way is over, whether it succeeded or not."""
+    state.walking.at_end.append(lambda walk: function())
+
+
+def leaf_of(tensor: Tensor) -> Any:
+    """Where a leaf's gradients arrive and its hooks are, to be compared with ``is``; None if it wants no gradients."""
+    return node_of(tensor)
