@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test nightly peers golden sanitize core other-pythons oldest no-cupy no-compiler pre-commit package
-.PHONY: lint types laws bench docs site-test clean
+.PHONY: lint types laws bench docs site-test gpu clean
 .DELETE_ON_ERROR:
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make types   mypy"
 	@echo "make laws    ops x laws: every primitive against every law"
 	@echo "make bench   lucidgrad and its peers, interleaved in one process"
+	@echo "make gpu     everything there is to check on a GPU, and one report; without one on the emulated device"
 	@echo "make docs    the site, in docs/build/html: guides, examples with their pictures, every public name"
 	@echo "make clean   remove what the other targets made"
 
@@ -109,6 +110,10 @@ laws: $(VENV)/.test
 bench: $(VENV)/.bench
 	@mkdir -p bench/results
 	$(BIN)/python -m bench --json bench/results/latest.json --chart bench/results/latest.png
+
+# Tests on the device, errors, sanitizer and speed, as far as there are tools for it: gpu-report/report.html.
+gpu: $(VENV)/.test
+	$(BIN)/python -m lucidgrad.check_gpu --emulate $(GPU)
 
 # Warnings are errors; the gallery runs the examples, one of them on the emulated CUDA device. No network is needed.
 docs: $(VENV)/.docs

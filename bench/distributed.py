@@ -258,7 +258,9 @@ def layers(options: Any) -> dict[str, Any]:
             loss.backward()
             after = time.perf_counter()
             optimizer.step()
-            runs.append((middle - start, after - middle, time.perf_counter() - after, dict(spent), dict(arrived), middle))
+            runs.append(
+                (middle - start, after - middle, time.perf_counter() - after, dict(spent), dict(arrived), middle)
+            )
         forward, back, update, spent_then, arrived_then, middle = min(runs, key=lambda run: run[0] + run[1])
         whole = sum(spent_then.values())
         ahead = sorted(arrived_then.values())

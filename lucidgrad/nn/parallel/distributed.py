@@ -329,7 +329,9 @@ class DistributedDataParallel(Module):
         return {**found.counts, "buckets": [bucket.bytes for bucket in found.buckets], "rebuilt": found.rebuilt}
 
     @staticmethod
-    def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Iterable[str]) -> None:
+    def _set_params_and_buffers_to_ignore_for_model(
+        module: Module, params_and_buffers_to_ignore: Iterable[str]
+    ) -> None:
         module._ddp_params_and_buffers_to_ignore = list(params_and_buffers_to_ignore)  # type: ignore[assignment]
 
 
