@@ -48,7 +48,7 @@ class _Pass:
         self.running: deque[Callable[[], bool]] = deque()  # whether what was started is there, oldest first
 
     def end(self) -> None:
-        self.is_over = True
+        self.is_over, self.walk = True, None  # the walk knows this pass
 
 
 class Reducer:
