@@ -71,8 +71,8 @@ class Case:
         self.inside = dist.get_rank() in self.members
         self.me = self.members.index(dist.get_rank()) if self.inside else None
         self.what = draw.choice(
-            "all_reduce reduce broadcast all_gather all_gather_into_tensor reduce_scatter reduce_scatter_tensor all_to_all "
-            "all_to_all_single gather scatter send".split()
+            "all_reduce reduce broadcast all_gather all_gather_into_tensor reduce_scatter reduce_scatter_tensor "
+            "all_to_all all_to_all_single gather scatter send".split()
         )
         self.shape = tuple(int(k) for k in draw.integers(0, 5, draw.integers(0, 4)))
         names = ["bool", *REALS, *INTEGERS, *COMPLEX]
@@ -207,7 +207,7 @@ def run(seeds, device="cpu"):
 
 
 def settle(running):
-    for case, _, work in reversed(running):
+    for _, _, work in reversed(running):
         if work is not None:
             work.wait()
     for case, pairs, _ in running:

@@ -53,7 +53,7 @@ def check_halves_are_summed_in_single_precision():
 
 
 def check_booleans():
-    rank, n = _rank()
+    rank, _ = _rank()
     x = lg.asarray([rank == 0, True, False])
     dist.all_reduce(x, op=dist.ReduceOp.MAX)
     assert x.dtype == lg.bool and x.tolist() == [True, True, False]
@@ -74,7 +74,6 @@ def check_refused_reductions():
         dist.all_reduce(i, op=dist.ReduceOp.AVG)
     with pytest.raises(TypeError, match=r"given op='sum', expected one of ReduceOp\.SUM"):
         dist.all_reduce(i, op="sum")
-    _, n = _rank()
     dist.all_reduce(z, op=dist.ReduceOp.AVG)
     assert z.tolist() == [1, 1]
 
@@ -161,7 +160,7 @@ def check_bad_calls():
         (lambda: dist.all_gather_into_tensor(lg.ones(n, 2), x), ValueError, rf"expected \({3 * n},\) or \({n}, 3\)"),
         (lambda: dist.all_gather_into_tensor(lg.ones(3 * n).double(), x), TypeError, "expected one dtype"),
         (lambda: dist.all_to_all_single(x, lg.ones(n + 1)), ValueError, "can't be divided equally"),
-        (lambda: dist.all_to_all_single(x, x, [3] + [0] * (n - 1), [1] * n), ValueError if n != 3 else None, "whose sum"),
+        (lambda: dist.all_to_all_single(x, x, [3] + [0] * (n - 1), [2] * n), ValueError, "whose sum is 3"),
         (lambda: dist.send(x, rank), ValueError, "given this process itself"),
         (lambda: dist.send(x, (rank + 1) % n, tag=-1), ValueError, "given tag=-1"),
         (lambda: dist.all_reduce(x.expand(2, 3)), RuntimeError, "can't be written"),
@@ -169,9 +168,8 @@ def check_bad_calls():
         (lambda: dist.new_group([0, 0]), ValueError, "expected different numbers"),
         (lambda: dist.init_process_group(), RuntimeError, "it was called before"),
     ):  # fmt: skip
-        if error is not None:
-            with pytest.raises(error, match=words):
-                call()
+        with pytest.raises(error, match=words):
+            call()
     with pytest.raises(RuntimeError, match="inside vmap.*nn.functional"):
         lg.vmap(lambda v: dist.all_reduce(v))(lg.ones(2, 2))
     assert x.tolist() == [1, 1, 1]
@@ -282,7 +280,7 @@ def check_objects_and_pickle():
 
 def check_other_array_libraries():
     strict = pytest.importorskip("array_api_strict")
-    rank, n = _rank()
+    _, n = _rank()
     x = lg.asarray(strict.asarray([1.0, 2.0]))
     if type(x.array) is not np.ndarray:
         dist.all_reduce(x)
