@@ -5,6 +5,7 @@ from typing import Any
 
 from lucidgrad.core.dispatch import node_of
 from lucidgrad.core.modes import state
+from lucidgrad.levels.traced import current, fail
 from lucidgrad.tensor import Tensor
 
 
@@ -61,3 +62,13 @@ def when_over(function: Callable[[], Any]) -> None:
 def leaf_of(tensor: Tensor) -> Any:
     """Where a leaf's gradients arrive and its hooks are, to be compared with ``is``; None if it wants no gradients."""
     return node_of(tensor)
+
+
+def is_traced() -> bool:
+    """Whether what is computed now is written down as a program, as `compile` does."""
+    return current.get() is not None
+
+
+def untraceable(reason: str) -> None:
+    """Something that only Python does: no program is made of what is being traced, if anything is, and this says why."""
+    fail(reason)

@@ -84,6 +84,7 @@ class GradBucket:
 
     def __init__(self, bucket: Bucket, index: int, count: int, parameters: Sequence[Any]) -> None:
         self._bucket, self._index, self._count, self._parameters = bucket, index, count, parameters
+        self._buffer = bucket.flat
 
     def index(self) -> int:
         """Which bucket this is: 0 is the first to travel."""
@@ -91,11 +92,14 @@ class GradBucket:
 
     def buffer(self) -> Any:
         """All gradients of the bucket as one vector, which may be written."""
-        return self._bucket.flat
+        return self._buffer
 
     def gradients(self) -> list[Any]:
         """The gradients, each a view of the buffer in its parameter's shape."""
-        return list(self._bucket.views)
+        if self._buffer is self._bucket.flat:
+            return list(self._bucket.views)
+        parts = self._buffer.split([view.size for view in self._bucket.views])
+        return [part.reshape(tuple(view.shape)) for part, view in zip(parts, self._bucket.views)]
 
     def parameters(self) -> list[Any]:
         """The parameters, in the order of the gradients."""
@@ -106,6 +110,9 @@ class GradBucket:
         return self._index == self._count - 1
 
     def set_buffer(self, buffer: Any) -> None:
-        """Put other numbers in place of the buffer's; a vector of the same length."""
-        with lg.no_grad():
-            self._bucket.flat.copy_(buffer)
+        """Let another vector of the same length, of any dtype, be the buffer."""
+        if tuple(buffer.shape) != tuple(self._bucket.flat.shape):
+            raise ValueError(
+                f"set_buffer: given a tensor of shape {tuple(buffer.shape)}, expected {tuple(self._bucket.flat.shape)}"
+            )
+        self._buffer = buffer

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.communication import collectives, groups
+from lucidgrad.autograd import passes
+from lucidgrad.communication import collectives, functional, groups
 from lucidgrad.func import trees
 from lucidgrad.nn.module import Module
 
@@ -107,9 +108,9 @@ class DistributedDataParallel(Module):
         self.gradient_as_bucket_view = gradient_as_bucket_view
         given = broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
         self.broadcast_buffers = True if given is None else given
-        self.require_backward_grad_sync = True
         self._joining: Joining | None = None
         self._reducer: Reducer | None = None
+        self.require_backward_grad_sync = True
         self.process_group = None
         if group is not None or groups.is_initialized():
             self.process_group = groups.resolve(group, "DistributedDataParallel")
@@ -185,7 +186,10 @@ class DistributedDataParallel(Module):
         with lg.no_grad():
             for alike in kinds.values():
                 flat = lg.cat([x.detach().reshape(-1) for x in alike])
-                collectives.broadcast(flat, root, group=group)
+                if passes.is_traced():
+                    flat = functional.broadcast(flat, root, group=group)
+                else:
+                    collectives.broadcast(flat, root, group=group)
                 if group.rank() == member:
                     continue
                 for x, part in zip(alike, flat.split([x.size for x in alike])):
@@ -198,15 +202,26 @@ class DistributedDataParallel(Module):
         if reducer is None:
             return self.module(*inputs, **kwargs)
         if lg.is_grad_enabled():
-            reducer.syncs = self.require_backward_grad_sync
             reducer.attach()
             if self._joining is not None:
+                passes.untraceable("processes with uneven inputs tell each other whether they have any")
                 self._joining.begin_step(reducer.syncs)
         if self._syncs_buffers():
             self._broadcast(self._synced_buffers(), 0 if self._joining is None else self._joining.authority)
         if self._device is not None:
             inputs, kwargs = _moved((inputs, kwargs), self._device)
         return self.module(*inputs, **kwargs)
+
+    @property
+    def require_backward_grad_sync(self) -> bool:
+        """Whether a backward exchanges gradients; `no_sync` sets it to False."""
+        return self._exchanges if self._reducer is None else self._reducer.syncs
+
+    @require_backward_grad_sync.setter
+    def require_backward_grad_sync(self, value: bool) -> None:
+        self._exchanges = value
+        if self._reducer is not None:
+            self._reducer.syncs = value
 
     def _syncs_buffers(self) -> bool:
         return self.broadcast_buffers and self.require_backward_grad_sync and bool(self._synced_buffers())
@@ -215,7 +230,7 @@ class DistributedDataParallel(Module):
     def no_sync(self) -> Iterator[None]:
         """A part of a program in which processes don't exchange gradients: they add up in each, until a step outside.
 
-        Forward belongs into it as well as backward.
+        What counts is where backward runs; forward inside exchanges no buffers.
 
         Examples
         --------

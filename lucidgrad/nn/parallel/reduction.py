@@ -13,7 +13,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.autograd import passes
-from lucidgrad.communication import collectives, groups
+from lucidgrad.communication import collectives, functional, groups
 
 from .buckets import Bucket, Entry, GradBucket, plan_buckets
 
@@ -39,7 +39,7 @@ class _Pass:
 
     def __init__(self, count: int) -> None:
         self.walk = passes.under_way()
-        self.records = passes.records()
+        self.records, self.is_traced = passes.records(), passes.is_traced()
         self.is_over = False
         self.order: list[int] = []  # parameters as their gradients arrived
         self.ready = [False] * count
@@ -47,8 +47,13 @@ class _Pass:
         self.started_early = 0
         self.running: deque[Callable[[], bool]] = deque()  # whether what was started is there, oldest first
 
+    @property
+    def is_pure(self) -> bool:
+        """Whether means are functions of the gradients, which nobody writes: to be differentiated, or traced."""
+        return self.records or self.is_traced
+
     def end(self) -> None:
-        self.is_over = True
+        self.is_over, self.walk = True, None  # the walk knows this pass
 
 
 class Reducer:
@@ -68,7 +73,7 @@ class Reducer:
         self.group, self.limits = group, limits
         self._messages = message_device(group, self.parameters)
         self.find_unused, self.static_graph, self.as_views = find_unused, static_graph, as_views
-        self.syncs = True  # whether the latest forward was outside of `no_sync`
+        self.syncs = True  # whether gradients are exchanged
         self.hook: tuple[Any, Callable[..., Any]] | None = None
         self.divisor: int | None = None  # None: the size of the group
         self.rebuilt = False
@@ -148,12 +153,15 @@ class Reducer:
                     "expected one after the other; run the inner one under no_sync()"
                 )
             self._abandon(before)
-        if self.hook is not None and passes.records():
+        now = _Pass(len(self.parameters))
+        if self.hook is not None and now.is_pure:
             raise RuntimeError(
-                "DistributedDataParallel: given create_graph=True with a communication hook, which has no derivative; "
-                "make the model without register_comm_hook"
+                "DistributedDataParallel: given a communication hook, which has no derivative and belongs to no program, "
+                "with "
+                + ("create_graph=True" if now.records else "a compiled backward; compile the module, or the forward")
+                + ", or make the model without register_comm_hook"
             )
-        now = self._pass = _Pass(len(self.parameters))
+        self._pass = now
         passes.when_over(now.end)
         passes.after_backward(self._end)
         for bucket in self.buckets:
@@ -179,7 +187,7 @@ class Reducer:
         now.ready[number] = True
         at, k = self.places[number]
         bucket, p = self.buckets[at], self.parameters[number]
-        if not now.records:
+        if not now.is_pure:
             with lg.no_grad():
                 view, g = bucket.views[k], p.grad
                 if g is None:
@@ -200,9 +208,9 @@ class Reducer:
             now.started_early += 1
         self.counts["started"] += 1
         self.counts["bytes"] += bucket.bytes
-        if now.records:
-            with lg.enable_grad():
-                self._reduce_recorded(bucket)
+        if now.is_pure:
+            with lg.set_grad_enabled(now.records):
+                self._reduce_purely(bucket)
             return
         bucket.finish, running = self._launch(at)
         now.running.append(running)
@@ -219,14 +227,13 @@ class Reducer:
             work = collectives.all_reduce(bucket.flat, op=op, group=self.group, async_op=True)
         return functools.partial(_settle, bucket, work, self.divisor), work.is_completed
 
-    def _reduce_recorded(self, bucket: Bucket) -> None:
-        """The means as functions of the gradients, so that they can be differentiated."""
-        from lucidgrad.communication import functional
-
+    def _reduce_purely(self, bucket: Bucket) -> None:
+        """The means as functions of the gradients."""
         members = [self.parameters[n] for n in bucket.numbers]
         given = [lg.zeros_like(p) if p.grad is None else p.grad for p in members]
-        flat = functional.all_reduce(lg.cat([g.reshape(-1) for g in given]), group=self.group)
-        flat = flat / (self.divisor or self.group.size())
+        op = groups.ReduceOp.AVG if self.divisor is None else groups.ReduceOp.SUM
+        flat = functional.all_reduce(lg.cat([g.reshape(-1) for g in given]), op=op, group=self.group)
+        flat = flat if self.divisor is None else flat / self.divisor
         parts = flat.split([p.size for p in members])
         for p, part in zip(members, parts):
             if p.grad is not None or (p.requires_grad and self.find_unused):
@@ -250,18 +257,19 @@ class Reducer:
             raise RuntimeError(self._complaint(rest))
         for number in rest:
             self._ready(now, number)
-        idle = self._finish(now.order, now.records)
+        idle = self._finish(now.order, now)
         if first_of_static:
             self._unused = idle
         self._pass = None
         self.counts["passes"] += 1
         self.counts["started_early"] += now.started_early
 
-    def _finish(self, order: list[int], recorded: bool = False) -> list[int]:
+    def _finish(self, order: list[int], now: _Pass | None = None) -> list[int]:
         """Wait for all buckets and take what they bring. Gives the parameters that no process has used."""
         idle: list[int] = []
         used = None
         if self.find_unused or (self.static_graph and self._unused is None):
+            passes.untraceable("processes tell each other which parameters they use")
             flags = [p.grad is not None for p in self.parameters]
             flags = flags if order else [False] * len(flags)
             used = lg.tensor(flags, dtype=lg.int32, device=self._messages)
@@ -274,9 +282,9 @@ class Reducer:
                 bucket.finish()
                 bucket.finish = None
         left = {*idle, *(n for n, leaf in enumerate(self._leaves) if leaf is None)}
-        if not recorded and order:
+        if order and not (now and now.is_pure):
             self._hand_out(left)
-        if not self.rebuilt and (self.static_graph or not self.find_unused):
+        if not self.rebuilt and (self.static_graph or not self.find_unused) and not (now and now.is_traced):
             self._rebuild(list(order))
         return idle
 
