@@ -160,7 +160,7 @@ class _Frame:
                 random.recall(self.numbers)
             set_casting(None if self.casting is None else self.casting.again())
             with ExitStack() as around:
-                for surrounding in (*self.surroundings, self.second, enable_grad(), new_nodes(collect)):
+                for surrounding in (self.second, enable_grad(), *self.surroundings, new_nodes(collect)):
                     around.enter_context(surrounding)
                 self.function(*args, **kwargs)
         except _Done:

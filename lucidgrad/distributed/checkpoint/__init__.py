@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad import communication
+from lucidgrad.communication.groups import get_rank, get_world_size, is_initialized
+from lucidgrad.communication.objects import all_gather_object
 from lucidgrad.files import FileFormatError
 from lucidgrad.files.access import name_of, opened, replacing
 from lucidgrad.files.container import explained
@@ -48,9 +49,9 @@ class _World:
 
     def __init__(self, group: Any, alone: bool) -> None:
         self.group = group
-        self.alone = alone or not communication.is_initialized()
-        self.rank = 0 if self.alone else communication.get_rank(group)
-        self.size = 1 if self.alone else communication.get_world_size(group)
+        self.alone = alone or not is_initialized()
+        self.rank = 0 if self.alone else get_rank(group)
+        self.size = 1 if self.alone else get_world_size(group)
         if self.rank < 0:
             raise ValueError("checkpoint: this process is not in the group; only its members save and load")
 
@@ -59,7 +60,7 @@ class _World:
         if self.alone:
             return [value]
         found: list[Any] = [None] * self.size
-        communication.all_gather_object(found, value, group=self.group)
+        all_gather_object(found, value, group=self.group)
         return found
 
     @contextlib.contextmanager

@@ -7,17 +7,19 @@ again in backward.
 """
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import lucidgrad as lg
-from lucidgrad import communication
 from lucidgrad.autograd.keeping import pack_kept
+from lucidgrad.communication.collectives import all_gather_into_tensor, reduce_scatter_tensor
+from lucidgrad.communication.groups import ReduceOp, get_rank, get_world_size
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, node_of
 from lucidgrad.core.modes import new_nodes, state, walking
-from lucidgrad.core.tape import storage, version
-from lucidgrad.shards import Shard, cut, note, rows_of
+from lucidgrad.core.tape import Leaf, storage, version
+from lucidgrad.shards import Shard, rows_of
 from lucidgrad.utils.checkpoint import surroundings
 
 #: Units whose modules compute at the moment, the outermost first.
@@ -66,22 +68,29 @@ class Unit:
 
     def __init__(self, module: Any, group: Any, policy: Any, reshard: bool | None) -> None:
         self.module, self.group, self.policy, self.reshard = module, group, policy, reshard
-        self.rank, self.ranks = communication.get_rank(group), communication.get_world_size(group)
+        self.rank, self.ranks = get_rank(group), get_world_size(group)
         self.members: list[Member] = []
         self.synchronises = True
         self.depth = 0  # how many calls of the module are under way
         self.held = False  # by `unshard`
+        self.outermost = False  # in the last call
+        self.asked = False  # whether a node of the last call will ask for them in backward
         self.full: list[Any] | None = None  # the whole parameters, while somebody needs them
         self.stamp: tuple[int, ...] = ()  # versions of the shards that they were made of
         self._running: list[tuple[Any, _Lane, Any, Any]] | None = None  # gathers that were started
         self.forward_prefetch: list[Unit] | None = None  # what users said; by default the order of the last call
         self.backward_prefetch: list[Unit] | None = None
         self.order: list[Unit] = []  # of the last call, if this is the outermost
+        self._early: list[Unit] = []  # which were started before their turn
         self.following: Unit | None = None
         self.preceding: Unit | None = None
         self.counts = {"gathers": 0, "early": 0, "reductions": 0, "deferred": 0}
 
     # -- gathering
+    def _dtypes(self, wanted: Any) -> list[Any]:
+        shards = [member.shard for member in self.members]
+        return [wanted if wanted is not None and shard.is_floating_point() else shard.dtype for shard in shards]
+
     def _lanes(self, dtypes: Sequence[Any], which: Sequence[int]) -> list[_Lane]:
         lanes: dict[Any, _Lane] = {}
         for i in which:
@@ -100,19 +109,14 @@ class Unit:
         self.stamp = self._versions()
         running = []
         with lg.no_grad():
-            wanted = self.policy.param_dtype
-            dtypes = [
-                wanted if wanted is not None and member.shard.is_floating_point() else member.shard.dtype
-                for member in self.members
-            ]
-            for lane in self._lanes(dtypes, range(len(self.members))):
+            for lane in self._lanes(self._dtypes(self.policy.param_dtype), range(len(self.members))):
                 own = lg.empty(lane.length, dtype=lane.dtype, device=lane.device)
                 for i, offset in lane.places:
                     shard = self.members[i].shard.detach()
                     if shard.size:
                         own[offset : offset + shard.size] = shard.reshape(-1).to(lane.dtype)
                 everything = lg.empty(lane.length * self.ranks, dtype=lane.dtype, device=lane.device)
-                work = communication.all_gather_into_tensor(everything, own, group=self.group, async_op=True)
+                work = all_gather_into_tensor(everything, own, group=self.group, async_op=True)
                 running.append((work, lane, own, everything))
         self._running = running
 
@@ -179,7 +183,7 @@ class Unit:
 
     def reshards(self) -> bool:
         """Whether nodes let go of parameters between forward and backward: not those of the outermost, by default."""
-        return self.reshard if self.reshard is not None else active[:1] != [self]
+        return self.reshard if self.reshard is not None else not self.outermost
 
     def _list(self) -> None:
         """Let nodes know the memory of the parameters."""
@@ -198,14 +202,16 @@ class Unit:
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:
         """A call of the module: parameters are whole inside."""
-        again = walking.get() is not None
+        again = walking.get() is not None  # a second run, which is no call of its own
         outermost = not active
+        if not again:
+            self.outermost, self.asked = outermost, False
         active.append(self)
         try:
             self.enter()
             try:
                 if not again:
-                    self._prefetch(outermost)
+                    self._prefetch()
                 with new_nodes(_keeper(state.keep), call=True):
                     yield
             finally:
@@ -215,27 +221,27 @@ class Unit:
             if outermost and not again:
                 self._finish_order()
 
-    def _prefetch(self, outermost: bool) -> None:
+    def _prefetch(self) -> None:
         root = active[0]
-        if outermost:
-            root.order = []
+        if root is self:
+            self.order = []
         root.order.append(self)
-        wanted = [self.following] if self.forward_prefetch is None else self.forward_prefetch
-        for unit in wanted:
-            if unit is not None and unit not in active:
+        for unit in [self.following] if self.forward_prefetch is None else self.forward_prefetch:
+            if unit is not None and not unit.depth:
                 unit.start(early=True)
+                root._early.append(unit)
 
     def _finish_order(self) -> None:
         """What comes after what in the next call, and the other way round in backward."""
+        for unit in self._early:
+            if not unit.depth:
+                unit.release()  # if it was started for a call that did not come
+        self._early = []
         for unit in self.order:
             unit.following = unit.preceding = None
         for first, second in zip(self.order, self.order[1:], strict=False):
             if first is not second:
                 first.following, second.preceding = second, first
-        for unit in self.order:
-            for other in (unit.following, *(unit.forward_prefetch or ())):
-                if other is not None and other not in active and not other.depth and not other.held:
-                    other.release()  # was started for a call that did not come
 
     # -- backward
     def in_backward(self, stamp: tuple[int, ...]) -> list[Any]:
@@ -251,9 +257,8 @@ class Unit:
                 self.release()
             return found
         _ending(self)
-        wanted = [self.preceding] if self.backward_prefetch is None else self.backward_prefetch
-        for unit in wanted:
-            if unit is not None and unit.full is None and unit.reshard is not False and unit.preceding is not None:
+        for unit in [self.preceding] if self.backward_prefetch is None else self.backward_prefetch:
+            if unit is not None and unit.asked:
                 unit.start(early=True)
                 _ending(unit)
         return found
@@ -263,35 +268,26 @@ class Unit:
         if not self.depth:
             self.release()
         which = [i for i, member in enumerate(self.members) if member.shard.requires_grad]
-        for i in which:
-            member, g = self.members[i], gradients[i]
-            if member.unreduced is not None:
-                g = member.unreduced if g is None else member.unreduced + g
-            if not self.synchronises:
-                member.unreduced = None if g is None else g.detach()
-        found: list[Any] = [None] * len(self.members)
-        if not self.synchronises:
-            return found
         given = list(gradients)
         for i in which:
             member = self.members[i]
             if member.unreduced is not None:
                 given[i] = member.unreduced if given[i] is None else member.unreduced + given[i]
-                member.unreduced = None
-        if lg.is_grad_enabled():
-            for i in which:
-                found[i] = self._reduced_with_history(self.members[i], given[i])
-            return found
-        return self._reduce(which, given)
+            member.unreduced = None if self.synchronises else given[i]
+        if not self.synchronises:
+            return [None] * len(self.members)
+        if not lg.is_grad_enabled():
+            return self._reduce(which, given)
+        found: list[Any] = [None] * len(self.members)
+        for i in which:
+            found[i] = self._reduced_with_history(self.members[i], given[i])
+        return found
 
     def _reduce(self, which: list[int], given: list[Any]) -> list[Any]:
         found: list[Any] = [None] * len(self.members)
-        dtypes = [
-            self.policy.reduce_dtype or (m.shard.dtype if g is None else g.dtype)
-            for m, g in zip(self.members, given, strict=True)
-        ]
-        if self.policy.reduce_dtype is None and self.policy.param_dtype is not None:
-            dtypes = [self.policy.param_dtype] * len(dtypes)
+        policy = self.policy
+        wanted = policy.reduce_dtype if policy.reduce_dtype is not None else policy.param_dtype
+        dtypes = self._dtypes(wanted)
         running = []
         absent = False
         for lane in self._lanes(dtypes, which):
@@ -304,9 +300,7 @@ class Unit:
                     _spread(table, offset, self.members[i], given[i].to(lane.dtype))
                     table[:, lane.length + k] = 1  # that somebody has a gradient
             own = lg.empty(lane.length + count, dtype=lane.dtype, device=lane.device)
-            work = communication.reduce_scatter_tensor(
-                own, table.reshape(-1), op=communication.ReduceOp.AVG, group=self.group, async_op=True
-            )
+            work = reduce_scatter_tensor(own, table.reshape(-1), op=ReduceOp.AVG, group=self.group, async_op=True)
             for i, _ in lane.places:
                 shard = self.members[i].shard
                 found[i] = lg.empty_like(shard.detach())
@@ -320,7 +314,7 @@ class Unit:
                 for work, lane, own, _ in running:
                     work.wait()
                     for k, (i, offset) in enumerate(lane.places):
-                        if given[i] is None and not bool(own[lane.length + k] > 0):
+                        if given[i] is None and not bool(lg.abs(own[lane.length + k]) > 0):
                             found[i] = None  # nobody has one
                         elif found[i].size:
                             g = own[offset : offset + found[i].size]
@@ -337,16 +331,12 @@ class Unit:
 
     def _may_defer(self, walk: Any, which: list[int]) -> bool:
         """Whether nobody looks at the gradients of the shards before the walk ends."""
-        leaves = {node_of(self.members[i].shard): i for i in which}
-        if any(leaf.extras is not None or self.members[i].shard.is_complex() for leaf, i in leaves.items()):
-            return False
-        seen = set()
-        for node in walk.plan.order:
-            for parent in node.inputs:
-                if parent in leaves:
-                    if (parent, True) in seen:
-                        return False
-                    seen.add((parent, True))
+        uses = _uses(walk)
+        for i in which:
+            shard = self.members[i].shard
+            leaf = node_of(shard)
+            if leaf.extras is not None or shard.is_complex() or uses.get(leaf, 0) > 1:
+                return False
         return True
 
     def _reduced_with_history(self, member: Member, g: Any) -> Any:
@@ -434,7 +424,10 @@ def _found(array: Any) -> _Kept | None:
 
 
 def _pack(tensor: Any) -> Any:
-    return _found(tensor.array)
+    kept = _found(tensor.array)
+    assert kept is not None
+    kept.unit.asked = True
+    return kept
 
 
 def _unpack(kept: _Kept) -> Any:
@@ -453,6 +446,26 @@ def _keeper(outer: Any) -> Any:
             outer(node, *call)
 
     return keep
+
+
+def _uses(walk: Any) -> dict[Any, int]:
+    """How many cotangents each leaf awaits in a walk."""
+    known = next((call for call in walk.at_end if isinstance(call, _Uses)), None)
+    if known is None:
+        known = _Uses(walk.plan)
+        walk.at_end.append(known)
+    return known.counts
+
+
+class _Uses:
+    """Counted once for a walk, and kept where the walk keeps what is to happen at its end: nothing."""
+
+    def __init__(self, plan: Any) -> None:
+        leaves = (parent for node in plan.order for parent in node.inputs if type(parent) is Leaf)
+        self.counts: dict[Any, int] = Counter(leaves)
+
+    def __call__(self, walk: Any) -> None:
+        pass
 
 
 def _ending(unit: Unit) -> None:
@@ -487,15 +500,3 @@ class _Again:
 
 
 surroundings.append(_Again)
-
-
-def noted(tensor: Any, spec: Shard) -> Any:
-    """A tensor that is written down as a shard."""
-    note(tensor, spec)
-    return tensor
-
-
-def rows_of_rank(spec_shape: tuple[int, ...], rank: int, ranks: int, group: Any) -> Shard:
-    """What a rank holds of a parameter."""
-    start, stop = cut(rows_of(spec_shape), ranks)[rank]
-    return Shard(spec_shape, start, stop, group)
