@@ -17,8 +17,9 @@ from lucidgrad.core.errors import install
 
 from .engine import Done, Engine, Launch, Pending
 
-#: Polls at first without a pause, then giving way to other processes, and after some seconds with short sleeps.
-_EAGER, _PATIENT, _PAUSE = 64, 10.0, 1e-4
+#: Seconds of polling without a pause, then of giving way to other processes; after that with short sleeps.
+_EAGER, _PATIENT, _PAUSE = 2e-3, 10.0, 1e-4
+_POLLS = 32  # between two looks at the clock
 
 #: Operations that are not over. They hold their arrays, and every new one lets them go on.
 _running: "list[Running]" = []
@@ -99,37 +100,32 @@ def end() -> None:
 class Running(Pending):
     """A request of MPI's, and the arrays that it uses."""
 
-    __slots__ = ("_held", "_mpi", "_over", "_request", "source")
+    __slots__ = ("_held", "_over", "_request", "_status")
 
-    def __init__(self, mpi: Any, request: Any, *held: Any) -> None:
-        self._mpi, self._request, self._held, self._over = mpi, request, held, False
-        self.source: int | None = None
+    def __init__(self, request: Any, held: tuple[Any, ...], status: Any = None) -> None:
+        self._request, self._held, self._status, self._over = request, held, status, False
         _running.append(self)
 
-    def _test(self) -> bool:
-        status = self._mpi.Status()
-        if not self._request.Test(status):
-            return False
-        self._over, self._held, self.source = True, (), status.source
-        _running.remove(self)
-        return True
+    @property
+    def source(self) -> int | None:
+        """By which member something was sent that was received."""
+        return None if self._status is None else self._status.source
 
     def done(self) -> bool:
-        return self._over or self._test()
+        if not self._over and self._request.Test(self._status):
+            self._over, self._held = True, ()
+            _running.remove(self)
+        return self._over
 
     def wait(self, timeout: float | None = None) -> None:
-        polls, begin = 0, time.monotonic()
-        while not self.done():
-            polls += 1
-            if polls <= _EAGER:
-                continue
-            for other in tuple(_running):
-                if other is not self:
-                    other.done()
+        begin = time.monotonic()
+        while not any(self.done() for _ in range(_POLLS)):
             waited = time.monotonic() - begin
             if timeout is not None and waited > timeout:
                 raise TimeoutError
-            time.sleep(_PAUSE if waited > _PATIENT else 0)
+            if waited > _EAGER:
+                _poke()  # the others may be waited for elsewhere
+                time.sleep(_PAUSE if waited > _PATIENT else 0)
 
 
 def _poke() -> None:
@@ -151,7 +147,7 @@ class MPIEngine(Engine):
 
     def _started(self, request: Any, *held: Any) -> Pending:
         _poke()
-        return Running(self._mpi, request, *held)
+        return Running(request, held)
 
     def all_reduce(self, array: Any, op: str) -> Pending:
         if not array.size:
@@ -205,7 +201,8 @@ class MPIEngine(Engine):
 
     def recv(self, array: Any, source: int | None, tag: int) -> Pending:
         origin = self._mpi.ANY_SOURCE if source is None else source
-        return self._started(self._comm.Irecv(_octets(array), origin, tag), array)
+        _poke()
+        return Running(self._comm.Irecv(_octets(array), origin, tag), (array,), self._mpi.Status())
 
     def barrier(self) -> Pending:
         return self._started(self._comm.Ibarrier())

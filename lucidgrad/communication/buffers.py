@@ -5,6 +5,7 @@ from typing import Any
 
 from lucidgrad.backends.communication import Engine
 from lucidgrad.core import device as devices
+from lucidgrad.core.dtype import rank as kind_of
 from lucidgrad.core.modes import state
 from lucidgrad.core.tape import Leaf, touch
 from lucidgrad.inplace import check_writable
@@ -69,16 +70,18 @@ class Buffer:
             parts = [backend.library.reshape(a, (-1,)) for a in arrays]
             flat = parts[0] if len(parts) == 1 else backend.settle(backend.library.concat(parts))
             flat = flat if dtype is None else backend.cast(flat, dtype)
+            flat = flat if backend.contiguous(flat) else backend.copy(flat)
             if not taken:
                 flat = _on_host(backend, flat)
         else:
             where = backend if taken else devices.backend_named("cpu")
             size = sum(int(a.size) for a in arrays)
-            flat = where.zeros((size,), arrays[0].dtype if dtype is None else dtype, backend.device_of(arrays[0]))
+            own = backend.dtype_of(arrays[0])
+            flat = where.zeros((size,), own if dtype is None else dtype, backend.device_of(arrays[0]))
         self._own = only and taken
         if engine.host and taken and read and type(flat) in devices.places:
             devices.places[type(flat)](flat).stream.synchronize()  # MPI reads device memory at once
-        self.array = flat.view("uint8") if str(flat.dtype) == "bool" else flat
+        self.array = flat.view("uint8") if flat.dtype.kind == "b" else flat
         if written:
             for a in arrays:
                 touch(a)
@@ -93,7 +96,9 @@ class Buffer:
                 backend, size = devices.by_array[type(x.array)], int(x.array.size)
                 part = self.array[begin : begin + size].reshape(x.array.shape)
                 begin += size
-                part = part.view("bool") if str(x.array.dtype) == "bool" else part
+                part = part.view("bool") if kind_of(x.array.dtype) == 0 else part
+                if type(part) not in backend.array_types:
+                    part = backend.from_numpy(part, backend.device_of(x.array))
                 x.array = backend.write(x.array, ..., part)
             touch(x.array)
 

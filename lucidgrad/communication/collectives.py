@@ -93,7 +93,7 @@ def _begun(
 
 
 def _compare(name: str, group: ProcessGroup, *tensors: Any, **words: Any) -> None:
-    if debugging.enabled():
+    if group.compares:
         debugging.compare(name, group, tensors, words)
 
 

@@ -4,7 +4,6 @@ LUCIDGRAD_DISTRIBUTED_DEBUG=1 turns it on. It costs a round of messages for each
 """
 
 import json
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +13,6 @@ from .groups import ProcessGroup
 from .work import DistError
 
 _WIDTH = 1024  # bytes of a fingerprint
-
-
-def enabled() -> bool:
-    """Whether the mode is on."""
-    return os.environ.get("LUCIDGRAD_DISTRIBUTED_DEBUG", "") not in ("", "0")
 
 
 def compare(name: str, group: ProcessGroup, tensors: Sequence[Any], words: dict[str, Any]) -> None:

@@ -56,6 +56,8 @@ class ProcessGroup:
         self.ranks, self._rank, self.launch, self.timeout, self._name = tuple(ranks), rank, launch, timeout, name
         self._engines, self._backends = opened, backends  # by kind of device
         self.started = 0  # collectives so far
+        #: Whether every collective is compared between processes before it starts.
+        self.compares = os.environ.get("LUCIDGRAD_DISTRIBUTED_DEBUG", "") not in ("", "0")
 
     def rank(self) -> int:
         """The number of this process in the group."""
@@ -90,7 +92,7 @@ class ProcessGroup:
         return found
 
     def _open(self, kind: str) -> Engine:
-        name = self._backends.get(kind)
+        name = self._backends.get(kind, None if kind == "cuda" else self._backends.get("cpu"))
         if name is None:
             have = ", ".join(f"{engine} for {device}" for device, engine in self._backends.items())
             raise RuntimeError(
