@@ -54,7 +54,7 @@ from lucidgrad.communication.objects import (
 from lucidgrad.communication.work import DistBackendError, DistError, Future, Work
 from lucidgrad.refusals import guard as _guard
 
-from . import checkpoint, fsdp
+from . import checkpoint, fsdp, nn
 from .fsdp import fully_shard
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group",
     "irecv", "is_available", "is_backend_available", "is_initialized", "is_mpi_available", "is_nccl_available", "isend",
     "checkpoint", "fsdp", "fully_shard",
+    "nn",
     "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send",
 ]  # fmt: skip
 

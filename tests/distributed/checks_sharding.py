@@ -383,6 +383,18 @@ def check_autograd_grad():
         assert p.grad is None
 
 
+def check_second_derivatives():
+    """A penalty of the gradients, whose rows each rank has: the mean of all ranks' losses is differentiated."""
+    rank, n = _rank()
+    plain, model = _made(), _sharded(_made())
+    everything, mine = _batch(0)
+    for it, batch, share in ((plain, everything, n), (model, mine, 1)):
+        loss = _loss(it, *batch)
+        gradients = lg.autograd.grad(loss, list(it.parameters()), create_graph=True)
+        (loss + 0.1 * sum((g * g).sum() for g in gradients) / share).backward()
+    _same(model, plain)
+
+
 def check_hooks():
     """Hooks of shards see their gradients, reduced."""
     plain, model = _made(), _sharded(_made())

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import lucidgrad as lg
 from lucidgrad.autograd.keeping import pack_kept
+from lucidgrad.communication import functional
 from lucidgrad.communication.collectives import all_gather_into_tensor, reduce_scatter_tensor
 from lucidgrad.communication.groups import ReduceOp, get_rank, get_world_size
 from lucidgrad.core import device
@@ -348,7 +349,7 @@ class Unit:
         if rest:
             more = lg.zeros((rest, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
             rows = lg.concat([rows, more], axis=0)
-        own = _reduced_rows(rows, self.group) / self.ranks
+        own = functional.reduce_scatter_tensor(rows, ReduceOp.AVG, group=self.group)
         return own[: member.spec.stop - member.spec.start].to(member.shard.dtype)
 
 
@@ -363,12 +364,6 @@ def _spread(table: Any, offset: int, member: Member, g: Any) -> None:
     rest = flat[filled * member.room :]
     if rest.size:
         table[filled, offset : offset + rest.size] = rest
-
-
-def _reduced_rows(rows: Any, group: Any) -> Any:
-    from lucidgrad.communication import functional
-
-    return functional.reduce_scatter_tensor(rows, group=group)
 
 
 class _Gather(lg.autograd.Function):
