@@ -17,6 +17,7 @@ from lucidgrad.levels.layer import Layer
 from lucidgrad.levels.traced import unless
 from lucidgrad.ops.precision import in_precision, rounded_once
 from lucidgrad.refusals import guard as _guard
+from lucidgrad.shards import shard_of
 
 __all__ = [
     "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "in_precision", "is_autocast_enabled",
@@ -433,6 +434,7 @@ class GradScaler:
                 bad[device] = lg.logical_not(lg.all(lg.stack(good)))
                 for g in gradients:
                     g.mul_(there.to(g.dtype))
+            _tell_others(bad, optimizer)
         return bad
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -516,6 +518,18 @@ class GradScaler:
             with lg.no_grad():
                 self._scale.fill_(scale)
                 self._growth_tracker.fill_(tracker)
+
+
+def _tell_others(bad: dict[Any, Any], optimizer: Any) -> None:
+    """Of shards, what one rank finds in its rows holds for all: they step, or don't, together."""
+    shards = [shard for group in optimizer.param_groups for p in group["params"] if (shard := shard_of(p))]
+    if shards:
+        from lucidgrad.communication.collectives import all_reduce
+        from lucidgrad.communication.groups import ReduceOp
+
+        for group in {id(shard.group): shard.group for shard in shards}.values():
+            for flag in bad.values():
+                all_reduce(flag, op=ReduceOp.MAX, group=group)
 
 
 _guard(__name__, __all__)

@@ -34,10 +34,10 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
 class Packed:
     """What stands in a node for an array that was packed away."""
 
-    __slots__ = ("meta", "thing")
+    __slots__ = ("meta", "thing", "unpacker")
 
-    def __init__(self, array: Any, pack: Callable[[Tensor], Any]) -> None:
-        self.meta, before = meta_of(array), version(array)
+    def __init__(self, array: Any, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Any]) -> None:
+        self.meta, self.unpacker, before = meta_of(array), unpack, version(array)
         self.thing = pack(box(array))
         if version(array) != before:
             raise RuntimeError(
@@ -45,9 +45,9 @@ class Packed:
                 f"others use that memory; clone it in the hook"
             )
 
-    def unpack(self, unpack: Callable[[Any], Any]) -> Any:
+    def unpack(self) -> Any:
         """The array again."""
-        given = unpack(self.thing)
+        given = self.unpacker(self.thing)
         if not isinstance(given, Tensor):
             raise TypeError(f"an unpack hook returned a {type(given).__name__}, expected a Tensor")
         found = meta_of(given.array)
@@ -59,23 +59,32 @@ class Packed:
         return given.array
 
 
-def pack_kept(node: Any, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Any]) -> None:
-    """Pack away what a node keeps until its backward runs."""
+def pack_kept(
+    node: Any,
+    pack: Callable[[Tensor], Any],
+    unpack: Callable[[Any], Any],
+    which: Callable[[Any], bool] | None = None,
+) -> None:
+    """Pack away what a node keeps until its backward runs; of its arrays those that ``which`` holds for."""
+
+    def packed(array: Any) -> Any:
+        return Packed(array, pack, unpack) if which is None or which(array) else array
+
     with plain_nodes(), no_grad():
-        change_kept(node, lambda array: Packed(array, pack))
-
-    def unpacked(saved: tuple[Any, ...]) -> tuple[Any, ...]:
-        with plain_nodes():
-            return tuple(_unpacked(value, unpack) for value in saved)
-
+        change_kept(node, packed)
     if node.recipe.keeps_arrays:
-        node.more().unpack = unpacked
+        node.more().unpack = _all_unpacked
 
 
-def _unpacked(value: Any, unpack: Callable[[Any], Any]) -> Any:
+def _all_unpacked(saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    with plain_nodes():
+        return tuple(map(_unpacked, saved))
+
+
+def _unpacked(value: Any) -> Any:
     if type(value) is tuple:
-        return tuple(_unpacked(part, unpack) for part in value)
-    return value.unpack(unpack) if type(value) is Packed else value
+        return tuple(map(_unpacked, value))
+    return value.unpack() if type(value) is Packed else value
 
 
 class KeptTensors:

@@ -34,6 +34,7 @@ from .optimizer import Optimizer, register_optimizer_step_post_hook, register_op
 from .sgd import ASGD, SGD
 from .signs import Lion, Rprop
 from .sparse_adam import SparseAdam
+from .zero_redundancy import ZeroRedundancyOptimizer
 
 if _TYPE_CHECKING:
     from . import swa_utils
@@ -57,6 +58,7 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "SparseAdam",
+    "ZeroRedundancyOptimizer",
     "lr_scheduler",
     "minimize_scipy",
     "register_optimizer_step_post_hook",

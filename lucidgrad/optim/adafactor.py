@@ -43,6 +43,8 @@ class Adafactor(Optimizer):
     True
     """
 
+    _whole = True
+
     def __init__(
         self,
         params: ParamsT,

@@ -45,6 +45,8 @@ class LBFGS(Optimizer):
     True
     """
 
+    _whole = True
+
     def __init__(
         self,
         params: ParamsT,

@@ -73,6 +73,8 @@ class Muon(Optimizer):
     True
     """
 
+    _whole = True
+
     def __init__(
         self,
         params: ParamsT,

@@ -11,6 +11,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.autograd.graph import Handle
 from lucidgrad.ops.steps import not_again
+from lucidgrad.shards import note, shard_of
 
 StateDict = dict[str, Any]
 #: What an optimiser is made for: tensors, named tensors, or groups of them with settings of their own.
@@ -141,6 +142,7 @@ class Optimizer:
     """
 
     _compiles = False  # whether programs that are traced can repeat a step
+    _whole = False  # whether a step looks at a parameter as a whole, so that it can't be taken on some of its rows
     #: Entries of a state that are numbers of Python here and 0-d tensors in PyTorch's.
     _numbers: tuple[str, ...] = ("step",)
     _before_step: dict[int, Any]
@@ -212,6 +214,12 @@ class Optimizer:
         for p in params:
             if not isinstance(p, lg.Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+            if self._whole and shard_of(p) is not None:
+                raise ValueError(
+                    f"{type(self).__name__}: given a parameter that fully_shard has cut into rows, expected whole ones: "
+                    f"its step depends on all rows; use DistributedDataParallel with ZeroRedundancyOptimizer, or an "
+                    f"optimiser that treats elements alike, such as AdamW"
+                )
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError(
                     "can't optimize a non-leaf Tensor: it was computed, so its gradient goes to what it was computed "
@@ -276,6 +284,8 @@ class Optimizer:
             packed["params"] = [numbers[id(p)] for p in group["params"]]
             start += len(group["params"])
             groups.append(packed)
+        for k, value in self.state.items():
+            _note_shards(k, value)
         state = {numbers[id(k)] if isinstance(k, lg.Tensor) else k: value for k, value in self.state.items()}
         found: StateDict = {"state": state, "param_groups": groups}
         for hook in self._after_saving.values():
@@ -383,6 +393,15 @@ class Optimizer:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Call ``hook(optimizer)`` after a state was loaded."""
         return _added(self._after_loading, hook, prepend)
+
+
+def _note_shards(p: Any, state: Any) -> None:
+    """What is kept for each element of a shard is a shard, too."""
+    shard = shard_of(p)
+    if shard is not None:
+        for value in state.values():
+            if isinstance(value, lg.Tensor) and value.shape == p.shape:
+                note(value, shard)
 
 
 def _added(hooks: dict[int, Any], hook: Callable[..., Any], prepend: bool) -> Handle:

@@ -5,7 +5,7 @@ closed-over parameters get their gradients, `grad` works, checkpoints nest, and 
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 from lucidgrad import random
@@ -23,6 +23,10 @@ from lucidgrad.tensor import Tensor
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+#: Each is called when a checkpointed function begins, and returns a context for its second run: with what is around the
+#: first run and would be missing in backward, such as parameters that are gathered only while a module computes.
+surroundings: list[Callable[[], AbstractContextManager[Any]]] = []
 
 
 class CheckpointError(RuntimeError):
@@ -81,6 +85,7 @@ class _Frame:
         self.check, self.keeps = check, keeps
         self.numbers = random.remember() if preserve else None
         self.casting = state.casting
+        self.surroundings = [again() for again in surroundings]
         self.second: AbstractContextManager[Any] = nullcontext()
         self.early_stop = True
         self.is_over = False  # the first run; `grad` inside of it may need what it has dropped so far
@@ -154,7 +159,9 @@ class _Frame:
             if self.numbers is not None:
                 random.recall(self.numbers)
             set_casting(None if self.casting is None else self.casting.again())
-            with self.second, enable_grad(), new_nodes(collect):
+            with ExitStack() as around:
+                for surrounding in (self.second, enable_grad(), *self.surroundings, new_nodes(collect)):
+                    around.enter_context(surrounding)
                 self.function(*args, **kwargs)
         except _Done:
             pass

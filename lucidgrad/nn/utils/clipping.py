@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.shards import shard_of
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -55,13 +56,53 @@ def get_total_norm(
         norms = [_norm(t, norm_type) for t in listed]
         norms = [norm if norm.device == where else norm.to(where) for norm in norms]
         total = norms[0] if len(norms) == 1 else _norm(lg.stack(norms), norm_type)
-    if error_if_nonfinite and not bool(lg.isfinite(total)):
+    _check_finite(total, norm_type, error_if_nonfinite)
+    return total
+
+
+def _check_finite(total: lg.Tensor, norm_type: float, raises: bool) -> None:
+    if raises and not bool(lg.isfinite(total)):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`"
         )
-    return total
+
+
+def _norm_of_all(parameters: list[lg.Tensor], p: float) -> lg.Tensor:
+    """The norm of the gradients of parameters; of shards, with the rows that other ranks have."""
+    groups: dict[int, tuple[Any, list[lg.Tensor]]] = {}
+    norms: list[lg.Tensor] = []
+    for parameter in parameters:
+        shard, g = shard_of(parameter), parameter.grad
+        if shard is not None and g is not None:
+            groups.setdefault(id(shard.group), (shard.group, []))[1].append(g)
+    if not groups:
+        return get_total_norm(_gradients(parameters), p)
+    with lg.no_grad():
+        norms += [_norm(x.grad, p) for x in parameters if shard_of(x) is None and x.grad is not None]
+        for group, gradients in groups.values():
+            norms += _norms_of_wholes(gradients, p, group)
+        where = norms[0].device
+        return _norm(lg.stack([norm.to(where) for norm in norms]), p)
+
+
+def _norms_of_wholes(gradients: list[lg.Tensor], p: float, group: Any) -> list[lg.Tensor]:
+    """The norm of each gradient that ranks have rows of: one call for all, in which those without rows take part."""
+    from lucidgrad.communication.collectives import all_reduce
+    from lucidgrad.communication.groups import ReduceOp
+
+    ends, where = p in (float("inf"), -float("inf")), gradients[0].device
+    wide = any(str(g.dtype) in ("float64", "complex128") for g in gradients)
+    nothing = lg.full((), float("inf") if p == -float("inf") else 0.0, device=where)
+    own = [_norm(g, p).to(where) if g.size else nothing for g in gradients]
+    parts = lg.stack([norm.to(lg.float64 if wide else lg.float32) for norm in own])
+    if ends:
+        all_reduce(parts, op=ReduceOp.MAX if p > 0 else ReduceOp.MIN, group=group)
+        return list(parts)
+    parts = parts if p == 0 else parts**p
+    all_reduce(parts, group=group)
+    return list(parts if p == 0 else parts ** (1 / p))
 
 
 def _norm(x: lg.Tensor, p: float) -> lg.Tensor:
@@ -110,6 +151,9 @@ def clip_grad_norm_(
 ) -> lg.Tensor:
     """Scale the gradients of parameters, in place, so that the norm of all together is ``max_norm`` at most.
 
+    Of parameters that `distributed.fully_shard` has cut into shards, the rows of all ranks count: every rank calls this,
+    and gets the norm that one process would have.
+
     Parameters
     ----------
     parameters : Tensor or iterable of Tensor
@@ -139,7 +183,8 @@ def clip_grad_norm_(
     [0.6, 0.8]
     """
     listed = _listed(parameters)
-    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite, foreach)
+    total = _norm_of_all(listed, float(norm_type))
+    _check_finite(total, norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total, foreach)
     return total
 
