@@ -318,6 +318,7 @@ _LATER = {
     "cudasim": ".cudasim",
     "custom_vjp": ".autograd.function",
     "cuda": ".cuda",
+    "distributed": ".distributed",
     "distributions": ".distributions",
     "fft": ".fft",
     "files": ".files",

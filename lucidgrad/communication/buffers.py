@@ -1,0 +1,111 @@
+"""What engines are given of tensors: their own memory where that will do, otherwise copies that are written back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lucidgrad.backends.communication import Engine
+from lucidgrad.core import device as devices
+from lucidgrad.core.dtype import rank as kind_of
+from lucidgrad.core.modes import state
+from lucidgrad.core.tape import Leaf, touch
+from lucidgrad.inplace import check_writable
+
+
+def check_tensors(name: str, tensors: Sequence[Any], written: bool) -> str:
+    """The kind of device that all tensors are on; raises if they can't be communicated, or not be written."""
+    from lucidgrad.tensor import Tensor
+
+    kinds = set()
+    for x in tensors:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}: given a {type(x).__name__}, expected a Tensor")
+        if type(x.array) in devices.layers:
+            raise RuntimeError(
+                f"{name}: inside vmap, a derivative or compile a tensor is no array that could be sent; use "
+                f"lucidgrad.distributed.nn.functional, which works there"
+            )
+        kinds.add(x.device.type)
+        if written:
+            if state.recording and x._node is not None and type(x._node) is not Leaf:
+                raise RuntimeError(
+                    f"{name}: the tensor has a history, which would not know of what other processes send; use the "
+                    f"function of this name in lucidgrad.distributed.nn.functional, or call it under no_grad()"
+                )
+            check_writable(x, name, recording=False)
+    if len(kinds) > 1:
+        raise RuntimeError(f"{name}: given tensors on {' and '.join(sorted(kinds))}, expected one kind of device")
+    return str(kinds.pop())
+
+
+def check_alike(name: str, what: str, tensors: Sequence[Any]) -> None:
+    """Raise unless all tensors have one shape and dtype."""
+    first = tensors[0]
+    for i, x in enumerate(tensors):
+        if x.shape != first.shape or x.dtype != first.dtype:
+            raise ValueError(
+                f"{name}: {what} {i} has shape {tuple(x.shape)} and dtype {x.dtype}, expected {tuple(first.shape)} and "
+                f"{first.dtype}, as the one before it"
+            )
+
+
+class Buffer:
+    """The memory of one or several tensors as one vector, of the dtype that an engine works with.
+
+    ``read``: the engine reads it; ``written``: it writes it, and `restore` brings that to the tensors.
+    """
+
+    __slots__ = ("_own", "_tensors", "_written", "array")
+
+    def __init__(
+        self, tensors: Sequence[Any], engine: Engine, dtype: Any = None, read: bool = True, written: bool = True
+    ) -> None:
+        self._tensors, self._written = tensors, written
+        arrays = [x.array for x in tensors]
+        backend = devices.by_array[type(arrays[0])]
+        only = len(arrays) == 1 and backend.contiguous(arrays[0]) and dtype is None
+        taken = engine.takes(arrays[0])
+        if only and taken:
+            flat = backend.library.reshape(arrays[0], (-1,))
+        elif read:
+            parts = [backend.library.reshape(a, (-1,)) for a in arrays]
+            flat = parts[0] if len(parts) == 1 else backend.settle(backend.library.concat(parts))
+            flat = flat if dtype is None else backend.cast(flat, dtype)
+            flat = flat if backend.contiguous(flat) else backend.copy(flat)
+            if not taken:
+                flat = _on_host(backend, flat)
+        else:
+            where = backend if taken else devices.backend_named("cpu")
+            size = sum(int(a.size) for a in arrays)
+            own = backend.dtype_of(arrays[0])
+            flat = where.zeros((size,), own if dtype is None else dtype, backend.device_of(arrays[0]))
+        self._own = only and taken
+        if engine.host and taken and read and type(flat) in devices.places:
+            devices.places[type(flat)](flat).stream.synchronize()  # MPI reads device memory at once
+        self.array = flat.view("uint8") if flat.dtype.kind == "b" else flat
+        if written:
+            for a in arrays:
+                touch(a)
+
+    def restore(self) -> None:
+        """Bring what was written to the tensors."""
+        if not self._written:
+            return
+        begin = 0
+        for x in self._tensors:
+            if not self._own:
+                backend, size = devices.by_array[type(x.array)], int(x.array.size)
+                part = self.array[begin : begin + size].reshape(x.array.shape)
+                begin += size
+                part = part.view("bool") if kind_of(x.array.dtype) == 0 else part
+                if type(part) not in backend.array_types:
+                    part = backend.from_numpy(part, backend.device_of(x.array))
+                x.array = backend.write(x.array, ..., part)
+            touch(x.array)
+
+
+def _on_host(backend: Any, array: Any) -> Any:
+    """The values in host memory, page-locked where that is quicker."""
+    host = backend.to_pinned(array)
+    if type(array) in devices.places:
+        devices.places[type(array)](array).stream.synchronize()
+    return host

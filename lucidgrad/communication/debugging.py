@@ -1,0 +1,59 @@
+"""The debug mode: before a collective starts, processes compare what each is about to do, and name a difference.
+
+LUCIDGRAD_DISTRIBUTED_DEBUG=1 turns it on. It costs a round of messages for each collective.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from lucidgrad.core import device as devices
+
+from .groups import ProcessGroup
+from .work import DistError
+
+_WIDTH = 1024  # bytes of a fingerprint
+
+
+def compare(name: str, group: ProcessGroup, tensors: Sequence[Any], words: dict[str, Any]) -> None:
+    """Raise, in every process, if they are not about to do the same."""
+    engine = group.host
+    if engine is None or group.size() == 1:
+        return
+    mine = {"operation": name, "number": group.started + 1, **{k: _plain(v) for k, v in words.items()}}
+    for i, x in enumerate(tensors):
+        mine[f"shape of tensor {i}" if i else "shape"] = list(x.shape)
+        mine[f"dtype of tensor {i}" if i else "dtype"] = str(x.dtype)
+    text = json.dumps(mine).encode()[:_WIDTH].ljust(_WIDTH)
+    cpu = devices.backend_named("cpu")
+    source, target = cpu.asarray(list(text), "uint8"), cpu.zeros((_WIDTH * group.size(),), "uint8", "cpu")
+    try:
+        engine.all_gather(source, target).wait(group.timeout)
+    except TimeoutError:
+        raise DistError(
+            f"{name}: process {group.rank()} of {group!r} waited {group.timeout:g} s; another one starts no operation"
+        ) from None
+    said = [bytes(target[i * _WIDTH : (i + 1) * _WIDTH].tolist()).decode() for i in range(group.size())]
+    if len(set(said)) > 1:
+        raise DistError(_difference(group, [json.loads(text) for text in said]))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _difference(group: ProcessGroup, said: list[dict[str, Any]]) -> str:
+    first = said[0]
+    lines = []
+    for i, other in enumerate(said[1:], 1):
+        for what in {**first, **other}:
+            if first.get(what) != other.get(what):
+                lines.append(
+                    f"{what}: {first.get(what)!r} in process {group.ranks[0]}, {other.get(what)!r} in process "
+                    f"{group.ranks[i]}"
+                )
+                break
+    return (
+        f"{first['operation']}: the processes of {group.name()!r} are about to do different things at operation "
+        f"{first['number']}: {'; '.join(lines)}; all must make the same calls in the same order"
+    )

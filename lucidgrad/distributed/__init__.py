@@ -1,0 +1,68 @@
+"""Training with several processes: PyTorch's names for groups and collectives, on MPI and NCCL.
+
+``mpiexec -n 4 python train.py`` starts a job; `init_process_group` connects its processes.
+"""
+
+from lucidgrad.communication.collectives import (
+    all_gather,
+    all_gather_into_tensor,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    gather,
+    irecv,
+    isend,
+    recv,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+    scatter,
+    send,
+)
+from lucidgrad.communication.groups import (
+    GroupMember,
+    ProcessGroup,
+    ReduceOp,
+    default_pg_timeout,
+    destroy_process_group,
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group,
+    init_process_group,
+    is_available,
+    is_backend_available,
+    is_initialized,
+    is_mpi_available,
+    is_nccl_available,
+    new_group,
+)
+from lucidgrad.communication.objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from lucidgrad.communication.work import DistBackendError, DistError, Future, Work
+from lucidgrad.refusals import guard as _guard
+
+__all__ = [
+    "DistBackendError", "DistError", "Future", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "all_gather",
+    "all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list",
+    "send_object_list",
+    "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "broadcast",
+    "default_pg_timeout", "destroy_process_group", "gather", "get_backend", "get_global_rank", "get_group_rank",
+    "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group",
+    "irecv", "is_available", "is_backend_available", "is_initialized", "is_mpi_available", "is_nccl_available", "isend",
+    "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send",
+]  # fmt: skip
+
+_guard(__name__, __all__)
