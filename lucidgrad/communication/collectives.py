@@ -5,6 +5,7 @@ the tensors are not to be used before its `wait` returned. The sum of 16-bit flo
 """
 
 import datetime
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -95,6 +96,11 @@ def _begun(
 def _compare(name: str, group: ProcessGroup, *tensors: Any, **words: Any) -> None:
     if group.compares:
         debugging.compare(name, group, tensors, words)
+
+
+def _compare_parts(name: str, group: ProcessGroup, x: Any, sent: list[int], received: list[int], **words: Any) -> None:
+    if group.compares:
+        debugging.compare(name, group, (), {"dtype": str(x.dtype), **words}, (sent, received))
 
 
 # -- everybody to everybody ----------------------------------------------------------------------
@@ -306,14 +312,21 @@ def all_to_all_single(
         raise TypeError(f"{name}: output is of {output.dtype} and input of {input.dtype}, expected one dtype")
     sent = split_sizes(name, found.size(), input, "input", input_split_sizes)
     received = split_sizes(name, found.size(), output, "output", output_split_sizes)
-    _compare(name, found, row=tuple(input.shape[1:]), dtype=str(input.dtype), sent=sent, received=received)
+    row = math.prod(input.shape[1:])
+    if tuple(output.shape[1:]) != tuple(input.shape[1:]):
+        raise ValueError(
+            f"{name}: output has shape {tuple(output.shape)} and input {tuple(input.shape)}, expected the same but for "
+            f"the first axis"
+        )
+    _compare_parts(name, found, input, sent, received, row=tuple(input.shape[1:]))
     source, target = Buffer([input], engine, written=False), Buffer([output], engine, read=False)
-    start = lambda: engine.all_to_all(source.array, target.array, sent, received)
+    counts = [[rows * row for rows in part] for part in (sent, received)]
+    start = lambda: engine.all_to_all(source.array, target.array, *counts)
     return _begun(name, found, start, [target], [output], async_op)
 
 
 def split_sizes(name: str, n: int, x: Any, called: str, sizes: Sequence[int] | None) -> list[int]:
-    """The elements of the parts that a tensor has for each process."""
+    """The rows that a tensor has for each process."""
     rows = x.shape[0] if x.ndim else 1
     if sizes is None or not len(sizes):
         if rows % n:
@@ -327,8 +340,7 @@ def split_sizes(name: str, n: int, x: Any, called: str, sizes: Sequence[int] | N
             f"{name}: given {called}_split_sizes={list(sizes)}, expected {n} numbers whose sum is {rows}, the rows of "
             f"{called}"
         )
-    row = x.numel() // rows if rows else 0
-    return [int(size) * row for size in sizes]
+    return [int(size) for size in sizes]
 
 
 def all_to_all(
@@ -357,7 +369,7 @@ def all_to_all(
     if len({str(x.dtype) for x in (*outputs, *inputs)}) > 1:
         raise TypeError(f"{name}: given tensors of several dtypes, expected one")
     sent, received = ([int(x.numel()) for x in xs] for xs in (inputs, outputs))
-    _compare(name, found, dtype=str(inputs[0].dtype), sent=sent, received=received)
+    _compare_parts(name, found, inputs[0], sent, received)
     source, target = Buffer(inputs, engine, written=False), Buffer(outputs, engine, read=False)
     start = lambda: engine.all_to_all(source.array, target.array, sent, received)
     return _begun(name, found, start, [target], outputs, async_op)

@@ -15,8 +15,17 @@ from .work import DistError
 _WIDTH = 1024  # bytes of a fingerprint
 
 
-def compare(name: str, group: ProcessGroup, tensors: Sequence[Any], words: dict[str, Any]) -> None:
-    """Raise, in every process, if they are not about to do the same."""
+def compare(
+    name: str,
+    group: ProcessGroup,
+    tensors: Sequence[Any],
+    words: dict[str, Any],
+    parts: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> None:
+    """Raise, in every process, if they are not about to do the same.
+
+    ``parts`` are sizes that may differ: what this one sends to each, and what it expects from each.
+    """
     engine = group.host
     if engine is None or group.size() == 1:
         return
@@ -24,7 +33,11 @@ def compare(name: str, group: ProcessGroup, tensors: Sequence[Any], words: dict[
     for i, x in enumerate(tensors):
         mine[f"shape of tensor {i}" if i else "shape"] = list(x.shape)
         mine[f"dtype of tensor {i}" if i else "dtype"] = str(x.dtype)
-    text = json.dumps(mine).encode()[:_WIDTH].ljust(_WIDTH)
+    own = {"same": mine, "sent": parts and list(parts[0]), "received": parts and list(parts[1])}
+    text = json.dumps(own).encode()
+    if len(text) > _WIDTH:  # of very many processes, or axes
+        text = json.dumps({"same": {"operation": name, "number": group.started + 1}, "sent": None}).encode()
+    text = text.ljust(_WIDTH)
     cpu = devices.backend_named("cpu")
     source, target = cpu.asarray(list(text), "uint8"), cpu.zeros((_WIDTH * group.size(),), "uint8", "cpu")
     try:
@@ -34,8 +47,22 @@ def compare(name: str, group: ProcessGroup, tensors: Sequence[Any], words: dict[
             f"{name}: process {group.rank()} of {group!r} waited {group.timeout:g} s; another one starts no operation"
         ) from None
     said = [bytes(target[i * _WIDTH : (i + 1) * _WIDTH].tolist()).decode() for i in range(group.size())]
-    if len(set(said)) > 1:
-        raise DistError(_difference(group, [json.loads(text) for text in said]))
+    all_of_them = [json.loads(text) for text in said]
+    if any(one["same"] != all_of_them[0]["same"] for one in all_of_them):
+        raise DistError(_difference(group, [one["same"] for one in all_of_them]))
+    if parts is not None and all(one["sent"] is not None for one in all_of_them):
+        _check_parts(name, group, all_of_them)
+
+
+def _check_parts(name: str, group: ProcessGroup, said: list[dict[str, Any]]) -> None:
+    for i, sender in enumerate(said):
+        for j, receiver in enumerate(said):
+            sent, expected = sender["sent"][j], receiver["received"][i]
+            if sent != expected:
+                raise DistError(
+                    f"{name}: process {group.ranks[i]} sends {sent} to process {group.ranks[j]}, which expects "
+                    f"{expected}"
+                )
 
 
 def _plain(value: Any) -> Any:

@@ -86,7 +86,7 @@ def folded(program: Program) -> Program:
     constants = dict(program.constants)
     kept: list[Equation] = []
     for equation in program.equations:
-        fixed = type(equation.primitive) not in (Action, Structure) and not equation.results[0].is_number
+        fixed = type(equation.primitive) is not Structure and not acts(equation) and not equation.results[0].is_number
         if fixed and equation.primitive.name in _FILLS:  # the values of the input don't matter
             found = _filled(equation)
             if found is not None:
@@ -155,8 +155,8 @@ def _renamed(equation: Equation, same: dict[Variable, Variable]) -> Equation:
 
 
 def _key(equation: Equation) -> Any:
-    """What is the same of equal computations; None for actions and structures, and where a keyword has no hash."""
-    if type(equation.primitive) in (Action, Structure):
+    """What is the same of equal computations; None for what acts, structures, and where a keyword has no hash."""
+    if type(equation.primitive) is Structure or acts(equation):
         return None
     inputs = tuple(x if type(x) is Variable else (type(x), repr(x)) for x in equation.inputs)
     words = tuple((name, type(value), repr(value)) for name, value in sorted(equation.keywords.items()))

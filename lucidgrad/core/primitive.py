@@ -163,7 +163,12 @@ watchers: list[Callable[["Primitive", Callable[..., Any]], Callable[..., Any]]] 
 
 
 class Primitive:
-    """A declared primitive. ``op`` is the function that users call, compiled by `operators`."""
+    """A declared primitive. ``op`` is the function that users call, compiled by `operators`.
+
+    ``communicates``: other processes take part, so no program leaves it out, does it twice, or in another order.
+    """
+
+    communicates = False
 
     def __init__(
         self,

@@ -54,6 +54,8 @@ from lucidgrad.communication.objects import (
 from lucidgrad.communication.work import DistBackendError, DistError, Future, Work
 from lucidgrad.refusals import guard as _guard
 
+from . import nn
+
 __all__ = [
     "DistBackendError", "DistError", "Future", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "all_gather",
     "all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list",
@@ -62,6 +64,7 @@ __all__ = [
     "default_pg_timeout", "destroy_process_group", "gather", "get_backend", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group",
     "irecv", "is_available", "is_backend_available", "is_initialized", "is_mpi_available", "is_nccl_available", "isend",
+    "nn",
     "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send",
 ]  # fmt: skip
 

@@ -245,6 +245,8 @@ def actions(equations: Iterable[Equation]) -> list[Action]:
 
 def acts(equation: Equation) -> bool:
     """Whether an equation does something besides computing its results, or has others in every run."""
+    if type(equation.primitive) is Primitive:
+        return equation.primitive.communicates
     return bool(actions([equation]))
 
 

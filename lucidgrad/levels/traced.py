@@ -191,7 +191,7 @@ class Trace:
 
     def fail(self, reason: str, passing: bool = False) -> None:
         """Go on computing, but make no program; ``passing``: of this call."""
-        self._check_whole(reason)
+        self.check_whole(reason)
         if self.failure is None and not self.level.ended:
             self.failure, self.passing, frame = reason, passing, caller()
             if passing:
@@ -224,7 +224,8 @@ class Trace:
             if outer is not None:  # which may draw in its turn, when what was traced is run
                 outer.drawn = {**part.drawn, **outer.drawn}
 
-    def _check_whole(self, reason: str) -> None:
+    def check_whole(self, reason: str) -> None:
+        """Refuse what a part can't do."""
         if self.part is not None:
             raise Unfit(reason)
 
@@ -299,7 +300,7 @@ class Trace:
         if type(array) is Traced and array.level is self.level:
             if array.version != array.memory.version:
                 if part is not array.memory.part:
-                    self._check_whole("a view was read after a write into its memory")
+                    self.check_whole("a view was read after a write into its memory")
                 at = array.memory.whole
                 if array.steps is NO_WAY:
                     self.fail("one of several views was read after a write into their memory")
@@ -379,7 +380,7 @@ class Trace:
 
     def host(self, what: Any) -> None:
         """Let every run begin with something that Python does: ``what()`` gives numbers for the program."""
-        self._check_whole("something was done that every run begins with")
+        self.check_whole("something was done that every run begins with")
         self.hosts.append(what)
 
     def program(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Program:
@@ -391,7 +392,7 @@ class Trace:
         """Take other values, in the memory that there is and in the program."""
         memory, like = target.memory, target.value
         if memory.part is not self.part:
-            self._check_whole("memory from outside was written")
+            self.check_whole("memory from outside was written")
         if target.steps is NO_WAY or memory.shared:
             self.fail("memory was written that several arrays share in a way that a program does not follow")
         value = value.read() if type(value) is TracedNumber else value  # it becomes a constant
@@ -509,7 +510,7 @@ def set_back() -> None:
     """A generator of random numbers was set back, which no program repeats: so none may be drawn after it."""
     trace = current.get()
     if trace is not None:
-        trace._check_whole("a generator of random numbers was set back")
+        trace.check_whole("a generator of random numbers was set back")
         trace.set_back = True
 
 
@@ -539,6 +540,8 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
                 level = a.level
         if type(level) is int:  # numbers alone
             return dispatch.compute(primitive, args, keywords)
+        if primitive.communicates and not level.ended:
+            level.trace.check_whole("processes communicated")
         values = [value_of(a, level) for a in args]
         if TracedNumber in map(type, keywords.values()):
             if primitive.kind is ELEMENTWISE and not level.ended and dispatch.halves.isdisjoint(_dtypes(values)):

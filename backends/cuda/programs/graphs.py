@@ -126,7 +126,7 @@ def _is_recordable(runner: Runner, least: int) -> bool:
 
 def _can_record(equation: Equation) -> bool:
     """Whether a call looks at nothing but arrays of the device and what is the same in every run."""
-    if type(equation.primitive) is Structure:  # conditions are waited for
+    if type(equation.primitive) is Structure or equation.primitive.communicates:  # conditions, others are waited for
         return False
     if equation.primitive.name in REFUSED or any(v.is_number for v in equation.variables):
         return False
