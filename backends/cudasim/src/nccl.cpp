@@ -85,7 +85,7 @@ int give(const CommRef &comm, const std::vector<Task> &tasks, const StreamRef &s
             int result = give(comm, tasks, target, graph);
             return result == SUCCESS ? OK : fail(LAUNCH_FAILURE, "%s", detail_of(result).c_str());
         };
-        return capture_node(*stream, {what, {}, {}, false, launch}) ? CUDA_ERROR : SUCCESS;
+        return capture_node(*stream, {what, {}, {}, false, {}, launch}) ? CUDA_ERROR : SUCCESS;
     }
     if (comm->aborted) return refuse(INVALID_USAGE, "%s: the communicator was aborted", what);
     if (comm->error) return broken(*comm);

@@ -42,7 +42,8 @@ struct Node {  // a piece of work on its way to a stream, or in a graph
     Work work;
     Tally tally;
     bool host = false;  // a host function: runs without the lock and may not touch the device
-    std::shared_ptr<const KernelNode> kernel = {};  // of a launch, whose arguments may be replaced in an executable graph
+    // Of a launch, whose arguments may be replaced in an executable graph.
+    std::shared_ptr<const KernelNode> kernel = {};
     // Instead of `work`, for what has to be made anew by each launch of a graph: gives it to the stream, with what the
     // work needs to keep.
     std::function<int(const StreamRef &, std::shared_ptr<void>)> launch = {};
