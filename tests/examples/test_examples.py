@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from distributed.ranks import launch
+from thoroughness import cases
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "running")
@@ -49,6 +51,18 @@ def test_the_main_job_on_the_emulated_device(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "on cuda" in done.stdout and "21,642 parameters: True" in done.stdout
     assert (tmp_path / "digits.safetensors").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharding", cases(["full"], ["data", "zero", "full"]))
+def test_two_processes_learn_what_one_does_with_both_their_texts(sharding, tmp_path):
+    """Whatever is shared out; on the emulated device at night, too."""
+    script = [str(EXAMPLES / "parallel.py"), "--quick", "--device", "cpu", "--out", str(tmp_path)]
+    done = launch(2, *script, "--sharding", sharding)
+    assert done.code == 0, done.output + done.errors
+    assert f"2 processes, {sharding} parallel, 32 texts a step" in done.output
+    assert done.output.count("unseen text") == 2  # told by one of them
+    assert (tmp_path / "parallel.png").exists()
 
 
 def test_a_kernel_without_cupy_says_how_to_get_it():
