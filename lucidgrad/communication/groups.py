@@ -307,12 +307,9 @@ def init_process_group(
     opened: dict[str, Engine] = {}
     if "mpi" in backends.values():
         launching.check_alive()
-        opened["cpu"] = engine = engines.connect("mpi", Launch(0, 1, 0, 1))
-        from lucidgrad.backends.communication import mpi
-
-        launching.check_world(engine.rank, engine.size, mpi.library())
-        within = launching.local() or mpi.local_world()
-        launch = launching.launched(engine.rank, engine.size, within)
+        found = engines.launched("mpi")
+        launching.check_world(found, engines.described("mpi"))
+        launch = launching.with_address(found)
     else:
         launch = launching.by_environment()
     if (rank, world_size) != (-1, -1) and (rank not in (-1, launch.rank) or world_size not in (-1, launch.size)):
@@ -320,6 +317,8 @@ def init_process_group(
             f"init_process_group: given rank={rank} and world_size={world_size}, but this is process {launch.rank} of "
             f"{launch.size}; leave them out"
         )
+    if "mpi" in backends.values():
+        opened["cpu"] = engines.connect("mpi", launch)
     if device_id is not None:
         from lucidgrad import cuda
 
@@ -426,10 +425,11 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """
     if _made:
         return _made[0].launch.local_rank
-    found = launching.local()
-    if found is None and fallback_rank is None:
+    found = launching.local_rank()
+    found = fallback_rank if found is None else found
+    if found is None:
         raise RuntimeError("get_node_local_rank: no launcher says it; call init_process_group, or pass fallback_rank")
-    return found[0] if found is not None else int(fallback_rank)  # type: ignore[arg-type]
+    return int(found)
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
