@@ -7,8 +7,9 @@ from .engine import Done, Engine, Launch, Pending
 
 __all__ = ["Done", "Engine", "Launch", "Pending", "connect", "described", "end", "launched", "missing"]
 
-#: The modules, each with ``missing()``, ``connect(launch, host)`` and ``end()``.
-ENGINES = {"mpi": ".mpi"}
+#: The modules, each with ``missing()``, ``connect(launch, host)`` and ``end()``; those for host memory know who they are
+#: among how many: ``launched()``, by which ``library()``.
+ENGINES = {"lone": ".lone", "mpi": ".mpi"}
 
 
 def _module(name: str) -> Any:

@@ -38,6 +38,11 @@ def said() -> dict[str, tuple[int, int]]:
     return found  # type: ignore[return-value]
 
 
+def is_alone() -> bool:
+    """Whether no launcher says that there are others."""
+    return all(count == 1 for _, count in said().values())
+
+
 def local_rank() -> int | None:
     """The number of this process on its host, if a launcher says it."""
     found = _local()
