@@ -28,7 +28,7 @@ from lucidgrad.backends.cuda.captures import UNRECORDABLE, Held
 from lucidgrad.backends.cuda.compiling import ROOM, THREADS, by_value, contiguous
 from lucidgrad.backends.cuda.streams import Place, is_recorded, place_now
 from lucidgrad.backends.cuda.words import Words
-from lucidgrad.levels.program import Action, Equation, Structure, Variable
+from lucidgrad.levels.program import Action, Equation, Structure, Variable, communicates
 
 from .running import Runner
 
@@ -123,7 +123,7 @@ def _is_recordable(runner: Runner, least: int) -> bool:
 
 def _can_record(equation: Equation) -> bool:
     """Whether a call looks at nothing but arrays of the device and what is the same in every run."""
-    if type(equation.primitive) is Structure or equation.primitive.communicates:  # conditions, others are waited for
+    if type(equation.primitive) is Structure or communicates(equation):  # conditions, others are waited for
         return False
     if equation.primitive.name in UNRECORDABLE or any(v.is_number for v in equation.variables):
         return False
