@@ -91,8 +91,8 @@ def _by_host(launch: Launch, host: Engine) -> Meeting:
 
 
 def end() -> None:
-    """Give up what is left at the end of a process: to wait for it there could take for ever."""
-    _watchdog.abort()
+    """Give up what is left at the end of a process; what is under way is not waited for, which could take for ever."""
+    _watchdog.stop()
 
 
 # -- communicators and their streams -------------------------------------------------------------
@@ -258,7 +258,7 @@ class Watchdog:
 
     def __init__(self) -> None:
         self.lines: list[Line] = []  # they are kept alive
-        self.failure = ""
+        self.failure, self._stopped = "", False
         self._running: list[Running] = []
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -272,7 +272,7 @@ class Watchdog:
                 self._thread.start()
 
     def _run(self) -> None:
-        while True:
+        while not self._stopped:
             time.sleep(self.interval)
             with self._lock:
                 looked = tuple(self._running)
@@ -303,13 +303,21 @@ class Watchdog:
         try:
             line.comm.check_async_error()
         except nccl.NcclError as error:
-            if line in self.lines:
+            if line in self.lines and not self._stopped:
                 self._give_up(f"NCCL: {error}")
 
     def _give_up(self, text: str) -> None:
         self.failure = text
         self.abort()
         raise EngineError(text)
+
+    def stop(self) -> None:
+        """Look at nothing any more, and give up communicators."""
+        self._stopped = True
+        for line in tuple(self.lines):
+            if line.place.stream.done:
+                line.close()
+        self.abort()
 
     def abort(self) -> None:
         """End all communicators of this process, without waiting for anything."""
@@ -423,9 +431,7 @@ class NCCLEngine(Engine):
         return self._start("all_gather", (source, target), call)
 
     # -- from one to another, in a group ---------------------------------------------------------
-    def _exchange(
-        self, name: str, source: Any, target: Any, sent: Sequence[int], received: Sequence[int]
-    ) -> Pending:
+    def _exchange(self, name: str, source: Any, target: Any, sent: Sequence[int], received: Sequence[int]) -> Pending:
         """Send parts of so many elements to each member, and receive others; the own part is copied."""
         arrays = tuple(array for array in (source, target) if array is not None and array.size)
         if not arrays:

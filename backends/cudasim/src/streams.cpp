@@ -120,8 +120,22 @@ int run(Stream &stream, const Op &op) {
     return node.work();
 }
 
-int drain(const StreamRef &stream, uint64_t limit, Manner manner) {
+// Lazily, what a stream will wait for later runs before the work in front of that: nothing orders the two, unless the
+// other stream waits for this one, and if it should do so but doesn't, it has to show.
+int run_ahead(const StreamRef &stream, uint64_t limit, Manner manner) {
+    std::vector<std::shared_ptr<Recording>> awaited;
+    for (auto &op : stream->queue) {
+        if (op.order > limit) break;
+        if (op.wait && !op.wait->done && op.wait->stream != stream) awaited.push_back(op.wait);
+    }
     int result = OK;
+    for (auto &recording : awaited)
+        if (!recording->done) result = keep_first(result, drain(recording->stream, recording->order, manner));
+    return result;
+}
+
+int drain(const StreamRef &stream, uint64_t limit, Manner manner) {
+    int result = settings().lazy && all().pending > 1 ? run_ahead(stream, limit, manner) : OK;
     while (!finished(stream, limit)) {
         if (stream->busy) {
             if (manner == impatient) {
