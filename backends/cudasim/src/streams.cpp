@@ -120,17 +120,21 @@ int run(Stream &stream, const Op &op) {
     return node.work();
 }
 
-// Lazily, what a stream will wait for later runs before the work in front of that: nothing orders the two, unless the
-// other stream waits for this one, and if it should do so but doesn't, it has to show.
+// Lazily, what a stream will wait for runs before the work in front of that wait, as far as it waits for nothing itself:
+// nothing orders the two, and if it should have waited, that has to show.
 int run_ahead(const StreamRef &stream, uint64_t limit, Manner manner) {
-    std::vector<std::shared_ptr<Recording>> awaited;
+    auto waits = [](const Op &op) { return op.wait && !op.wait->done; };
+    std::vector<std::pair<StreamRef, uint64_t>> ahead;
     for (auto &op : stream->queue) {
         if (op.order > limit) break;
-        if (op.wait && !op.wait->done && op.wait->stream != stream) awaited.push_back(op.wait);
+        if (!waits(op) || op.wait->stream == stream) continue;
+        uint64_t until = op.wait->order;
+        for (auto &other : op.wait->stream->queue)
+            if (waits(other) && other.order <= until) until = other.order - 1;
+        ahead.push_back({op.wait->stream, until});
     }
     int result = OK;
-    for (auto &recording : awaited)
-        if (!recording->done) result = keep_first(result, drain(recording->stream, recording->order, manner));
+    for (auto &[other, until] : ahead) result = keep_first(result, drain(other, until, manner));
     return result;
 }
 
