@@ -86,6 +86,10 @@ class Reducer:
         self._build(list(reversed(range(len(named)))))
         self.attach()
 
+    def program_terms(self) -> list[Any]:
+        """What a compiled program depends on."""
+        return [self.syncs, self.divisor, self.hook, self.group, self.rebuilt]
+
     # -- buckets
     def _plan(self, order: Sequence[int]) -> list[list[int]]:
         entries = []
@@ -237,7 +241,7 @@ class Reducer:
         parts = flat.split([p.size for p in members])
         for p, part in zip(members, parts):
             if p.grad is not None or (p.requires_grad and self.find_unused):
-                p.grad = part.reshape(tuple(p.shape))
+                p.grad = part.reshape(tuple(p.shape)).clone()  # no view of the whole, which would have to be kept
 
     def _abandon(self, now: _Pass) -> None:
         """After a backward that raised: nothing travels any more when the next one begins."""
