@@ -2,6 +2,7 @@
 
 import datetime
 import enum
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -58,6 +59,16 @@ class ProcessGroup:
         self.started = 0  # collectives so far
         #: Whether every collective is compared between processes before it starts.
         self.compares = os.environ.get("LUCIDGRAD_DISTRIBUTED_DEBUG", "") not in ("", "0")
+
+    @property
+    def talks(self) -> bool:
+        """Whether there are others, to which it speaks."""
+        return len(self.ranks) > 1
+
+    @functools.cached_property
+    def silent(self) -> "ProcessGroup":
+        """The same group for those who only want to know the shape of what would come out."""
+        return _Silent(self.ranks, self._rank, {}, {}, self.launch, self.timeout, self._name)
 
     def rank(self) -> int:
         """The number of this process in the group."""
@@ -133,6 +144,12 @@ class ProcessGroup:
             self.host.close()
         self._engines.clear()
         self.ranks = ()
+
+
+class _Silent(ProcessGroup):
+    """A group in which nothing is sent."""
+
+    talks = False
 
 
 #: A group of this process and nobody else, which needs no engine.
