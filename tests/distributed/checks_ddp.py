@@ -589,7 +589,11 @@ def check_gradients_of_gradients():
         loss_of(model, mine(x), mine(y)).backward(create_graph=True)
 
 
-def _steps(model, optimizer, compiled):
+compiled = functools.partial(lg.compile, options={"backend": "flat"})  # as programs are where there is no compiler
+
+
+def _compiled_step(model, optimizer):
+    @compiled
     def step(x, y):
         optimizer.zero_grad()
         loss = loss_of(model, x, y)
@@ -597,7 +601,7 @@ def _steps(model, optimizer, compiled):
         optimizer.step()
         return loss.detach()
 
-    return lg.compile(step) if compiled else step
+    return step
 
 
 def check_programs():
@@ -607,15 +611,15 @@ def check_programs():
     for way in ("inside", "outside", "step"):
         _, model = pair(cnn)
         if way == "inside":
-            model = DistributedDataParallel(lg.compile(model.module))
+            model = DistributedDataParallel(compiled(model.module))
         optimizer = OPTIMIZERS["SGD"](model.parameters())
         if way == "step":
-            step = _steps(model, optimizer, compiled=True)
+            step = _compiled_step(model, optimizer)
             for k in range(4):
                 step(*(mine(v) for v in data(cnn, k)))
             assert step.cache_info().hits == 2
         else:
-            called = lg.compile(model) if way == "outside" else model
+            called = compiled(model) if way == "outside" else model
             train(cnn, called, optimizer, mine, steps=4)
             info = (called if way == "outside" else model.module).cache_info()
             assert info.hits >= 1 and info.eager == 0, (way, info)
@@ -626,10 +630,11 @@ def check_programs():
 def check_programs_follow_no_sync():
     """A program that was made for one is not used for the other."""
     x, y = (mine(v) for v in data(mlp, 0))
-    for compiled in (lambda model: lg.compile(lambda x, y: loss_of(model, x, y).backward()), None):
+    for of_backward in (True, False):
         model, alone, together = DistributedDataParallel(mlp()), mlp(), DistributedDataParallel(mlp())
-        called = lg.compile(model)
-        run = compiled(model) if compiled else lambda x, y, called=called: loss_of(called, x, y).backward()
+        called = compiled(model)
+        run = lambda x, y, m=model if of_backward else called: loss_of(m, x, y).backward()
+        run = compiled(run) if of_backward else run
         loss_of(alone, x, y).backward()
         loss_of(together, x, y).backward()
         for k in range(6):
@@ -644,11 +649,11 @@ def check_programs_follow_no_sync():
 def check_programs_refuse_by_name():
     x, _ = data(mlp, 0)
     model = DistributedDataParallel(branches(), find_unused_parameters=True)
-    step = lg.compile(lambda x: model(x, 0, 1).sum().backward())
+    step = compiled(lambda x: model(x, 0, 1).sum().backward())
     with pytest.warns(UserWarning, match="processes tell each other which parameters they use"):
         step(mine(x))
     close(model.module.parts[0].weight.grad[0], lg.tensor(x.numpy().sum(0) / dist.get_world_size()))
     model = DistributedDataParallel(mlp())
     model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     with pytest.raises(RuntimeError, match="compiled backward; compile the module, or the forward"):
-        lg.compile(lambda x: model(x).sum().backward())(mine(x))
+        compiled(lambda x: model(x).sum().backward())(mine(x))

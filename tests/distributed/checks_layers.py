@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from checks_ddp import close, same_everywhere
+from checks_ddp import close, compiled, same_everywhere
 
 import lucidgrad as lg
 from lucidgrad import distributed as dist, nn
@@ -205,7 +205,7 @@ def check_programs_of_cut_layers():
     lg.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 4)).double()
     parallelize_module(model, None, {"0": ColwiseParallel(), "2": RowwiseParallel()})
-    called = lg.compile(model)
+    called = compiled(model)
     x = lg.ones(3, 4, dtype=lg.float64, requires_grad=True)
     for _ in range(3):
         ys = called(x), model(x)

@@ -271,13 +271,15 @@ class Reducer:
     def _finish(self, order: list[int], now: _Pass | None = None) -> list[int]:
         """Wait for all buckets and take what they bring. Gives the parameters that no process has used."""
         idle: list[int] = []
-        used = None
         if self.find_unused or (self.static_graph and self._unused is None):
             passes.untraceable("processes tell each other which parameters they use")
             flags = [p.grad is not None for p in self.parameters]
             flags = flags if order else [False] * len(flags)
             used = lg.tensor(flags, dtype=lg.int32, device=self._messages)
-            collectives.all_reduce(used, op=groups.ReduceOp.MAX, group=self.group)
+            if passes.is_traced():
+                used = functional.all_reduce(used, op=groups.ReduceOp.MAX, group=self.group)
+            else:
+                collectives.all_reduce(used, op=groups.ReduceOp.MAX, group=self.group)
             idle = [n for n, flag in enumerate(used.tolist()) if not flag]
         elif self._unused is not None:
             idle = self._unused
