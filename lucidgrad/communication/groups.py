@@ -82,6 +82,10 @@ class ProcessGroup:
         """What the group is called."""
         return self._name
 
+    def program_terms(self) -> list[Any]:
+        """What a compiled program depends on: who is in the group, not how much they have said."""
+        return [self.ranks, self._rank]
+
     def __repr__(self) -> str:
         return f"ProcessGroup({self._name!r}, rank {self._rank} of {len(self.ranks)}, {self.backend()})"
 

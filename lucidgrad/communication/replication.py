@@ -14,11 +14,7 @@ from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.ops.shape.joining import concat
 
 from . import collectives
-
-
-def _as_it_is(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
-    """All examples travel together."""
-    return call(values[0], **keywords)
+from .functional import as_it_is, silenced
 
 
 def _further(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
@@ -26,7 +22,7 @@ def _further(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords
     return call(values[0], **{**keywords, "axis": keywords["axis"] + 1})
 
 
-@primitive(LINEAR, vjp=lambda xp, g, *, group: xp.rank_total(g, group=group), batch=_as_it_is)
+@primitive(LINEAR, vjp=lambda xp, g, *, group: xp.rank_total(g, group=group), batch=as_it_is)
 def rank_spread(xp: Any, x: Any, /, *, group: Any) -> Any:
     """A value that all members have alike, for each to compute its own part with; gradients are summed.
 
@@ -43,7 +39,7 @@ def rank_spread(xp: Any, x: Any, /, *, group: Any) -> Any:
     return devices.by_array[type(x)].copy(x)
 
 
-@primitive(LINEAR, vjp=lambda xp, g, *, group: xp.rank_spread(g, group=group), batch=_as_it_is)
+@primitive(LINEAR, vjp=lambda xp, g, *, group: xp.rank_spread(g, group=group), batch=as_it_is)
 def rank_total(xp: Any, x: Any, /, *, group: Any) -> Any:
     """The sum of everybody's part, which all have alike and which counts once; each part has the sum's gradient.
 
@@ -58,7 +54,7 @@ def rank_total(xp: Any, x: Any, /, *, group: Any) -> Any:
     tensor([3., 3.])
     """
     tensor = box(devices.by_array[type(x)].copy(x))
-    if group.size() > 1:
+    if group.talks:
         collectives.all_reduce(tensor, group=group)
     return tensor.array
 
@@ -96,7 +92,8 @@ def rank_join(xp: Any, x: Any, /, *, group: Any, axis: int, length: int) -> Any:
     padded = backend.zeros((*x.shape[:axis], sizes[0], *x.shape[axis + 1 :]), backend.dtype_of(x), backend.device_of(x))
     padded = backend.write(padded, (*(slice(None),) * axis, slice(0, sizes[group.rank()])), x)
     whole = box(backend.zeros((group.size(), *padded.shape), backend.dtype_of(x), backend.device_of(x)))
-    collectives.all_gather_into_tensor(whole, box(padded), group=group)
+    if group.talks:
+        collectives.all_gather_into_tensor(whole, box(padded), group=group)
     cut = [whole.array[(k, *(slice(None),) * axis, slice(0, size))] for k, size in enumerate(sizes)]
     return concat(list(map(box, cut)), axis=axis).array
 
@@ -124,5 +121,5 @@ def rank_part(xp: Any, x: Any, /, *, group: Any, axis: int, length: int) -> Any:
     return devices.by_array[type(x)].copy(part)
 
 
-for _each in (rank_spread, rank_total, rank_join, rank_part):
-    _each.primitive.communicates = True  # type: ignore[attr-defined]
+for _each in (rank_total, rank_join):
+    _each.primitive.silenced = silenced  # type: ignore[attr-defined]

@@ -43,7 +43,7 @@ def same_everywhere(tensors):
 
 def pair(make, **options):
     """A module in one process, and a copy of it in all, which begins as another one."""
-    alone, other = make(), make()
+    alone, other = make(), nn.SyncBatchNorm.convert_sync_batchnorm(make())
     if dist.get_rank():
         with lg.no_grad():
             for p in other.parameters():
@@ -123,11 +123,9 @@ def whole(x):
     return x
 
 
-def compare(kind, optimizer, make=None, options=None, rtol=1e-9, **ways):
+def compare(kind, optimizer, options=None, rtol=1e-9, **ways):
     """Train alone and together: the same parameters and buffers to rounding, the same bits everywhere."""
-    alone, model = pair(make or kind, **(options or {}))
-    if any(isinstance(m, nn.BatchNorm2d) for m in alone.modules()):
-        model = DistributedDataParallel(nn.SyncBatchNorm.convert_sync_batchnorm(model.module), **(options or {}))
+    alone, model = pair(kind, **(options or {}))
     train(kind, alone, OPTIMIZERS[optimizer](alone.parameters()), whole, **ways)
     train(kind, model, OPTIMIZERS[optimizer](model.parameters()), mine, **ways)
     for (name, a), b in zip(alone.state_dict().items(), model.module.state_dict().values(), strict=True):
@@ -158,6 +156,11 @@ def check_mlp_with_sgd():
 def check_mlp_with_adamw_clipping_and_accumulation():
     compare(mlp, "AdamW", clip=0.1, pieces=2)
     compare(mlp, "AdamW", clip=0.1, pieces=2, options={"gradient_as_bucket_view": True, "bucket_cap_mb": 0.002})
+
+
+def check_cnn_with_sync_batch_norm():
+    compare(cnn, "SGD", clip=1.0)
+    compare(cnn, "AdamW", options={"bucket_cap_mb": 0.001}, rtol=1e-6)
 
 
 def check_mlp_with_grad_scaler():
@@ -565,3 +568,92 @@ def check_a_group_of_some():
     else:
         with pytest.raises(ValueError, match="not in process_group"):
             DistributedDataParallel(nn.Linear(2, 1), process_group=both)
+
+
+# -- derivatives of derivatives, programs -----------------------------------------------------------
+def check_gradients_of_gradients():
+    """A penalty on the gradient of the whole batch's loss, with smooth layers."""
+    for options in ({}, {"bucket_cap_mb": 0.002}, {"find_unused_parameters": True}):
+        alone, model = pair(mlp, **options)
+        x, y = data(mlp, 0)
+        for m, part in ((alone, whole), (model, mine)):
+            loss_of(m, part(x), part(y)).backward(create_graph=True)
+            gradients = [p.grad for p in m.parameters()]
+            m.zero_grad()
+            sum((g**2).sum() for g in gradients).backward()
+        for p, q in zip(alone.parameters(), model.parameters()):
+            assert not q.grad.requires_grad
+            close(p.grad, q.grad)
+    model.register_comm_hook(None, default_hooks.allreduce_hook)
+    with pytest.raises(RuntimeError, match="communication hook.*create_graph=True"):
+        loss_of(model, mine(x), mine(y)).backward(create_graph=True)
+
+
+compiled = functools.partial(lg.compile, options={"backend": "flat"})  # as programs are where there is no compiler
+
+
+def _compiled_step(model, optimizer):
+    @compiled
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = loss_of(model, x, y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return step
+
+
+def check_programs():
+    """Compiled modules, modules compiled around the exchange, and whole steps of which the exchange is a part."""
+    alone = cnn()
+    train(cnn, alone, OPTIMIZERS["SGD"](alone.parameters()), whole, steps=4)
+    for way in ("inside", "outside", "step"):
+        _, model = pair(cnn)
+        if way == "inside":
+            model = DistributedDataParallel(compiled(model.module))
+        optimizer = OPTIMIZERS["SGD"](model.parameters())
+        if way == "step":
+            step = _compiled_step(model, optimizer)
+            for k in range(4):
+                step(*(mine(v) for v in data(cnn, k)))
+            assert step.cache_info().hits == 2
+        else:
+            called = compiled(model) if way == "outside" else model
+            train(cnn, called, optimizer, mine, steps=4)
+            info = (called if way == "outside" else model.module).cache_info()
+            assert info.hits >= 1 and info.eager == 0, (way, info)
+        for (name, a), b in zip(alone.state_dict().items(), model.state_dict().values(), strict=True):
+            np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-9, atol=1e-9, err_msg=f"{way} {name}")
+
+
+def check_programs_follow_no_sync():
+    """A program that was made for one is not used for the other."""
+    x, y = (mine(v) for v in data(mlp, 0))
+    for of_backward in (True, False):
+        model, alone, together = DistributedDataParallel(mlp()), mlp(), DistributedDataParallel(mlp())
+        called = compiled(model)
+        run = lambda x, y, m=model if of_backward else called: loss_of(m, x, y).backward()
+        run = compiled(run) if of_backward else run
+        loss_of(alone, x, y).backward()
+        loss_of(together, x, y).backward()
+        for k in range(6):
+            model.zero_grad()
+            expected = together if k % 2 else alone
+            with contextlib.nullcontext() if k % 2 else model.no_sync():
+                run(x, y)
+            for p, q in zip(expected.parameters(), model.parameters()):
+                close(p.grad, q.grad)
+
+
+def check_programs_refuse_by_name():
+    x, _ = data(mlp, 0)
+    model = DistributedDataParallel(branches(), find_unused_parameters=True)
+    step = compiled(lambda x: model(x, 0, 1).sum().backward())
+    with pytest.warns(UserWarning, match="processes tell each other which parameters they use"):
+        step(mine(x))
+    close(model.module.parts[0].weight.grad[0], lg.tensor(x.numpy().sum(0) / dist.get_world_size()))
+    model = DistributedDataParallel(mlp())
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    with pytest.raises(RuntimeError, match="compiled backward; compile the module, or the forward"):
+        compiled(lambda x: model(x).sum().backward())(mine(x))

@@ -86,6 +86,10 @@ class Reducer:
         self._build(list(reversed(range(len(named)))))
         self.attach()
 
+    def program_terms(self) -> list[Any]:
+        """What a compiled program depends on."""
+        return [self.syncs, self.divisor, self.hook, self.group, self.rebuilt]
+
     # -- buckets
     def _plan(self, order: Sequence[int]) -> list[list[int]]:
         entries = []
@@ -237,7 +241,7 @@ class Reducer:
         parts = flat.split([p.size for p in members])
         for p, part in zip(members, parts):
             if p.grad is not None or (p.requires_grad and self.find_unused):
-                p.grad = part.reshape(tuple(p.shape))
+                p.grad = part.reshape(tuple(p.shape)).clone()  # no view of the whole, which would have to be kept
 
     def _abandon(self, now: _Pass) -> None:
         """After a backward that raised: nothing travels any more when the next one begins."""
@@ -267,13 +271,15 @@ class Reducer:
     def _finish(self, order: list[int], now: _Pass | None = None) -> list[int]:
         """Wait for all buckets and take what they bring. Gives the parameters that no process has used."""
         idle: list[int] = []
-        used = None
         if self.find_unused or (self.static_graph and self._unused is None):
             passes.untraceable("processes tell each other which parameters they use")
             flags = [p.grad is not None for p in self.parameters]
             flags = flags if order else [False] * len(flags)
             used = lg.tensor(flags, dtype=lg.int32, device=self._messages)
-            collectives.all_reduce(used, op=groups.ReduceOp.MAX, group=self.group)
+            if passes.is_traced():
+                used = functional.all_reduce(used, op=groups.ReduceOp.MAX, group=self.group)
+            else:
+                collectives.all_reduce(used, op=groups.ReduceOp.MAX, group=self.group)
             idle = [n for n, flag in enumerate(used.tolist()) if not flag]
         elif self._unused is not None:
             idle = self._unused
