@@ -1,6 +1,7 @@
 """Parameters, gradients and states that are shared out among processes."""
 
 import gc
+import os
 import weakref
 
 import lucidgrad as lg
@@ -17,6 +18,8 @@ from lucidgrad.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_s
 from lucidgrad.shards import shard_of
 
 FLOAT = "float64"
+#: Where models are: launches on CUDA say so.
+DEVICE = os.environ.get("LUCIDGRAD_CHECKS_DEVICE", "cpu")
 
 
 def _rank():
@@ -53,7 +56,7 @@ class Model(nn.Module):
 
 def _made(seed=0, **options):
     lg.manual_seed(seed)
-    return Model(**options).to(FLOAT)
+    return Model(**options).to(FLOAT).to(DEVICE)
 
 
 def _sharded(model, **options):
@@ -66,8 +69,8 @@ def _batch(step, each=3):
     """The words and their successors of all ranks, and those of this one."""
     rank, n = _rank()
     lg.manual_seed(100 + step)
-    words = lg.randint(0, 7, (each * n, 4))
-    after = lg.randint(0, 7, (each * n, 4))
+    words = lg.randint(0, 7, (each * n, 4)).to(DEVICE)
+    after = lg.randint(0, 7, (each * n, 4)).to(DEVICE)
     mine = slice(rank * each, (rank + 1) * each)
     return (words, after), (words[mine], after[mine])
 
