@@ -3,12 +3,12 @@
 import importlib
 from typing import Any
 
-from .engine import Done, Engine, Launch, Pending
+from .engine import Done, Engine, EngineError, Launch, Pending
 
-__all__ = ["Done", "Engine", "Launch", "Pending", "connect", "end", "missing"]
+__all__ = ["Done", "Engine", "EngineError", "Launch", "Pending", "connect", "end", "missing"]
 
 #: The modules, each with ``missing()``, ``connect(launch, host)`` and ``end()``.
-ENGINES = {"mpi": ".mpi"}
+ENGINES = {"mpi": ".mpi", "nccl": ".nccl"}
 
 
 def _module(name: str) -> Any:
