@@ -19,7 +19,7 @@ from lucidgrad.shards import shard_of
 
 FLOAT = "float64"
 #: Where models are: launches on CUDA say so.
-DEVICE = os.environ.get("LUCIDGRAD_CHECKS_DEVICE", "cpu")
+DEVICE = os.environ.get("LUCIDGRAD_TEST_DEVICE", "cpu")
 
 
 def _rank():
