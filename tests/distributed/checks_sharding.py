@@ -1,6 +1,7 @@
 """Parameters, gradients and states that are shared out among processes."""
 
 import gc
+import os
 import weakref
 
 import lucidgrad as lg
@@ -17,6 +18,8 @@ from lucidgrad.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_s
 from lucidgrad.shards import shard_of
 
 FLOAT = "float64"
+#: Where models are: launches on CUDA say so.
+DEVICE = os.environ.get("LUCIDGRAD_TEST_DEVICE", "cpu")
 
 
 def _rank():
@@ -53,7 +56,7 @@ class Model(nn.Module):
 
 def _made(seed=0, **options):
     lg.manual_seed(seed)
-    return Model(**options).to(FLOAT)
+    return Model(**options).to(FLOAT).to(DEVICE)
 
 
 def _sharded(model, **options):
@@ -66,8 +69,8 @@ def _batch(step, each=3):
     """The words and their successors of all ranks, and those of this one."""
     rank, n = _rank()
     lg.manual_seed(100 + step)
-    words = lg.randint(0, 7, (each * n, 4))
-    after = lg.randint(0, 7, (each * n, 4))
+    words = lg.randint(0, 7, (each * n, 4)).to(DEVICE)
+    after = lg.randint(0, 7, (each * n, 4)).to(DEVICE)
     mine = slice(rank * each, (rank + 1) * each)
     return (words, after), (words[mine], after[mine])
 
@@ -485,6 +488,46 @@ def check_unshard():
     assert (block.up.weight == plain.blocks[0].up.weight).all()
     block.reshard()
     assert block._unit.full is None and not units._gathered
+
+
+def check_compiled():
+    """Programs inside of sharded modules; around them they are refused, since a program can't gather."""
+    plain, model = _made(), _made()
+    model.blocks[1].compile()
+    _sharded(model)
+    for step in range(2):
+        everything, mine = _batch(step)
+        _loss(plain, *everything).backward()
+        _loss(model, *mine).backward()
+    _same(model, plain)
+    _raises(RuntimeError, "before fully_shard", lg.compile(lambda words: model(words)), mine[0])
+
+
+def check_layers():
+    """Layers that look at their parameters in their own ways."""
+    rank, n = _rank()
+    lg.manual_seed(3)
+    x = lg.randn(2 * n, 6, 6, dtype=FLOAT)
+    makers = {
+        "LSTM": lambda: nn.LSTM(6, 5, num_layers=2, batch_first=True),
+        "attention": lambda: nn.TransformerEncoderLayer(6, 2, 7, dropout=0.0, batch_first=True),
+        "convolution": lambda: nn.Sequential(nn.Conv1d(6, 5, 3, padding=1), nn.GroupNorm(1, 5), nn.ConvTranspose1d(5, 3, 2)),
+        "norm of weights": lambda: nn.utils.parametrizations.weight_norm(nn.Linear(6, 3)),
+        "bilinear": lambda: nn.Sequential(nn.Linear(6, 3), nn.PReLU(), nn.Flatten(), nn.Linear(18, 1)),
+    }
+    for name, make in makers.items():
+        pair = []
+        for _ in range(2):
+            lg.manual_seed(4)
+            pair.append(make().to(FLOAT))
+        plain, model = pair
+        fully_shard(model, reshard_after_forward=True)
+        for it, batch in ((plain, x), (model, x[2 * rank : 2 * rank + 2])):
+            found = it(batch)
+            found = found[0] if isinstance(found, tuple) else found
+            (found * found).mean().backward()
+        assert all(p.grad is not None for p in plain.parameters()), name
+        _same(model, plain)
 
 
 def check_mixed_precision():

@@ -1,6 +1,7 @@
-"""Parameters, gradients and states shared out among processes: two in every run, four at night."""
+"""Parameters, gradients and states shared out among processes: two in every run, more at night."""
 
 import checks_sharding
+import checks_sharding_cuda
 import pytest
 from ranks import names
 from thoroughness import cases
@@ -10,3 +11,11 @@ from thoroughness import cases
 @pytest.mark.parametrize("check", names(checks_sharding))
 def test_sharding(check, ranks, results):
     results(checks_sharding, check, ranks)
+
+
+@pytest.mark.parametrize("check", names(checks_sharding_cuda))
+def test_sharding_on_cuda(check, results):
+    """In the emulated device's strictest mode: work runs only when something waits for it, memory begins as rubbish."""
+    pytest.importorskip("cupy")
+    strict = {"CUDASIM_LAZY": "1", "CUDASIM_POISON": "1"}
+    results(checks_sharding_cuda, check, cuda=True, seconds=300, LUCIDGRAD_TEST_DEVICE="cuda", **strict)

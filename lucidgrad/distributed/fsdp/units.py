@@ -20,6 +20,7 @@ from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, node_of
 from lucidgrad.core.modes import new_nodes, state, walking
 from lucidgrad.core.tape import Leaf, storage, version
+from lucidgrad.levels.layer import Layer
 from lucidgrad.shards import Shard, rows_of
 from lucidgrad.utils.checkpoint import surroundings
 
@@ -105,6 +106,12 @@ class Unit:
         """Start to gather, and don't wait; nothing if that was done."""
         if self.full is not None or self._running is not None:
             return
+        if any(isinstance(member.shard.array, Layer) for member in self.members):
+            raise RuntimeError(
+                f"fully_shard: {type(self.module).__name__} gathers its parameters, which can't be done inside of a "
+                f"program or of a derivative with respect to them; compile what is inside: module.compile() before "
+                f"fully_shard(module)"
+            )
         self.counts["gathers"] += 1
         self.counts["early"] += early
         self.stamp = self._versions()

@@ -1,0 +1,56 @@
+"""The same with tensors on CUDA, by NCCL: a few of the checks, and those that only make sense there."""
+
+from types import SimpleNamespace
+
+import checks_checkpoint
+import checks_sharding
+import lucidgrad as lg
+from checks_sharding import _batch, _loss, _made, _same, _sharded
+from lucidgrad import distributed as dist
+from lucidgrad.distributed.fsdp import units
+from thoroughness import cases
+
+
+def check_engine():
+    assert "cuda:nccl" in dist.get_backend()
+    assert all(p.device.type == "cuda" for p in _sharded(_made()).parameters())
+
+
+def check_steps():
+    checks_sharding._trained("AdamW", 0.05, steps=cases(3, 20))
+
+
+def check_zero():
+    checks_sharding._zero_trained(lg.optim.AdamW, steps=cases(2, 20), lr=0.01)
+
+
+check_order = checks_sharding.check_order
+check_checkpointing = checks_sharding.check_checkpointing
+check_resumption = checks_checkpoint.check_resumption
+
+
+def check_removed_waits():
+    """Without one of the waits between streams results are wrong, where work runs only when something waits for it."""
+    plain = _made()
+    everything, mine = _batch(0)
+    _loss(plain, *everything).backward()
+    for name in ("all_gather_into_tensor", "reduce_scatter_tensor"):
+        model, real, running = _sharded(_made()), getattr(units, name), []
+
+        def without(*args, real=real, running=running, **kwargs):
+            running.append(real(*args, **kwargs))
+            return SimpleNamespace(wait=lambda: None)
+
+        setattr(units, name, without)
+        try:
+            _loss(model, *mine).backward()
+            wrong = [p.grad.clone() for p in model.parameters() if p.size]
+        finally:
+            setattr(units, name, real)
+            for work in running:
+                work.wait()
+        model.zero_grad()
+        _loss(model, *mine).backward()
+        _same(model, plain)
+        right = [p.grad for p in model.parameters() if p.size]
+        assert not all(bool(lg.allclose(a, b)) for a, b in zip(wrong, right, strict=True)), name
