@@ -237,6 +237,35 @@ def _put_along() -> list[Case]:
     ]  # fmt: skip
 
 
+#: Steps, examples and features of sequences: one of each, and more elements of a step than a block has threads.
+SEQUENCES = [(1, 1, 1), (3, 2, 5), (2, 30, 11)]
+
+
+def _scaled(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
+    """Weights and cotangents under which sequences stay tame."""
+    return lambda rng: rng.normal(size=shape) * 0.4
+
+
+def _sequences(gates: int, kept: int, starts: int, pull: bool, **keywords: Any) -> list[Case]:
+    """Of recurrent layers: kept is how many parts of what was inside of the cells there are."""
+    made = []
+    for t, b, n in SEQUENCES:
+        states = [_scaled((b, n))] * starts + [_scaled((gates * n, n))]
+        if pull:
+            inside = [_scaled((t, b, kept * n))] if kept else []
+            made.append(Case((*[_scaled((t, b, n)), *inside] * 2, *states), keywords))
+        else:
+            made.append(Case((_scaled((t, b, gates * n)), *states), keywords))
+            made.append(Case((_scaled((t, b, gates * n)), *states, (gates * n,)), keywords))
+    nothing = [
+        Case(
+            tuple((1, 0, k * 2) for k in ([1, kept] * 2 if kept else [1, 1])) + ((0, 2),) * starts + ((gates * 2, 2),),
+            keywords,
+        )
+    ]
+    return made + nothing if pull else [*made, Case(((1, 0, gates * 2), *[(0, 2)] * starts, (gates * 2, 2)), keywords)]
+
+
 _ROWS_OF_ONE = functools.partial(_rows, lambda shape, reduced: (shape,))
 
 #: Cases by primitive.
@@ -260,6 +289,12 @@ CASES: dict[str, list[Case]] = {
     "layer_norm_pull": _layers(pull=True),
     "batch_norm": _batches(pull=False),
     "batch_norm_pull": _batches(pull=True),
+    "lstm_sequence": _sequences(4, 5, 2, pull=False),
+    "lstm_sequence_pull": _sequences(4, 5, 2, pull=True),
+    "gru_sequence": _sequences(3, 4, 1, pull=False),
+    "gru_sequence_pull": _sequences(3, 4, 1, pull=True),
+    "rnn_sequence": _sequences(1, 0, 1, pull=False) + _sequences(1, 0, 1, pull=False, nonlinearity="relu"),
+    "rnn_sequence_pull": _sequences(1, 0, 1, pull=True) + _sequences(1, 0, 1, pull=True, nonlinearity="relu"),
     "unfold_windows": _unfold(),
     "fold_windows": _fold(),
     "max_pool": _max_pool(),

@@ -7,7 +7,8 @@ import numpy as np
 
 import lucidgrad.ops.losses
 import lucidgrad.ops.normalisation
-import lucidgrad.ops.pooling  # noqa: F401  these are loaded on demand
+import lucidgrad.ops.pooling
+import lucidgrad.ops.recurrence  # noqa: F401  these are loaded on demand
 from lucidgrad.backends.protocol import Namespace
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry

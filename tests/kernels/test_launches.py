@@ -79,3 +79,18 @@ def test_a_step_of_training_waits_for_nothing():
             grads = lg.autograd.grad(loss, [w, b])
             steps.sgd_step([w, b], grads, lr=0.1)
     assert found.counters["synchronisations"] == 0 and found.counters["bytes_to_host"] == 0, found.counters
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_step_of_a_recurrent_layer(kind):
+    """A product and a kernel forth, the same back; the rest does not depend on the length."""
+    lg.manual_seed(0)
+    layer = getattr(lg.nn, kind)(6, 5).to("cuda")
+    found = {}
+    for steps in (2, 2, 7):  # the first call compiles
+        x = lg.rand(steps, 3, 6, device="cuda")
+        with cudasim.counting() as counts:
+            layer(x)[0].sum().backward()
+        found[steps] = sum(counts.launches.values())
+        assert counts.synchronisations == counts.copies_to_host == counts.bytes_to_device == 0
+    assert found[7] - found[2] == 4 * 5 and found[2] - 4 * 2 <= 16, counts.launches

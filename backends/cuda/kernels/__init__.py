@@ -9,6 +9,7 @@ from .indexing import TABLE as INDEXING
 from .matmul import TABLE as PRODUCTS
 from .norms import SOURCES as NORM_SOURCES, TABLE as NORMS
 from .puts import SOURCES as PUT_SOURCES, TABLE as PUTS
+from .recurrence import SOURCES as CELL_SOURCES, TABLE as RECURRENCE
 from .rows import SOURCES as ROW_SOURCES, TABLE as ROWS
 from .shape import TABLE as SHAPE
 from .steps import TABLE as STEPS
@@ -18,8 +19,8 @@ __all__ = ["SOURCES", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **ROWS, **STEPS, **WINDOWS
+    **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **RECURRENCE, **ROWS, **STEPS, **WINDOWS
 }  # fmt: skip
 
 #: The CUDA C sources of hand-written kernels, by name and dtype.
-SOURCES: dict[str, str] = {**NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **WINDOW_SOURCES}
+SOURCES: dict[str, str] = {**CELL_SOURCES, **NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **WINDOW_SOURCES}

@@ -150,36 +150,43 @@ TYPES = {
 }
 
 
-def matmul(x1: Any, x2: Any, /, single: bool = False) -> Any:
-    """A product of matrices; of float16 it may be given in float32, in which it is added up."""
+def matmul(x1: Any, x2: Any, /, single: bool = False, onto: Any = None) -> Any:
+    """A product of matrices; of 16 bits it may be given in float32, in which it is added up.
+
+    onto: an array of the product's shape, in order in memory, to which it is added.
+    """
     dtype = x1.dtype
     how = TYPES.get(dtype)
     if how is None or x2.dtype != dtype or get_compute_type(dtype) != COMPUTE_TYPE_DEFAULT:
-        return _by_cupy(x1, x2, single)
+        return _by_cupy(x1, x2, single, onto)
     size, tables = dtype.itemsize, how.batched is not None
     made = plan(x1.shape, x1.strides, x2.shape, x2.strides, size, tables)
     if type(made) is Copy:
         x1, x2 = (_copied(x, made.batch) if copy else x for x, copy in zip((x1, x2), made.which, strict=True))
         made = plan(x1.shape, x1.strides, x2.shape, x2.strides, size, tables)
     if type(made) is not Gemm:
-        return _by_cupy(x1, x2, single)
-    y = cupy.ndarray(made.shape, _FLOAT if single else dtype)
+        return _by_cupy(x1, x2, single, onto)
+    y = cupy.ndarray(made.shape, _FLOAT if single else dtype) if onto is None else onto
+    added = onto is not None
     handle, places = get_cublas_handle(), (x2.data.ptr, x1.data.ptr, y.data.ptr)
     many = made.outer[0]
     if many == 1:
-        _multiply(handle, how, made, places, single)
+        multiply(handle, how, made, places, single, added)
     elif tables:
-        _multiply_scattered(handle, how, made, places, size)
+        _multiply_scattered(handle, how, made, places, size, added)
     else:
         steps = [step * n for step, n in zip(made.outer[1:], (size, size, y.itemsize), strict=True)]
         for k in range(many):
             at = tuple(place + k * step for place, step in zip(places, steps, strict=True))
-            _multiply(handle, how, made, at, single)
+            multiply(handle, how, made, at, single, added)
     return y
 
 
-def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
+def _by_cupy(x1: Any, x2: Any, single: bool, onto: Any = None) -> Any:
     """CuPy's product, which multiplies vectors of float16 in 16 bits."""
+    if onto is not None:
+        onto += _by_cupy(x1, x2, single)
+        return onto
     if not single and x1.dtype.char == x2.dtype.char == "e":
         return _by_cupy(x1, x2, single=True).astype(x1.dtype)
     if single:
@@ -192,37 +199,41 @@ def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
         return matmul(x1[None], x2[:, None]).reshape(())
 
 
-def _multiply(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], single: bool) -> None:
+def multiply(
+    handle: int, how: _Type, made: Gemm, places: tuple[int, ...], single: bool = False, added: bool = False
+) -> None:
+    """A product as planned, of x2 and x1 at these places; it is written, or added, to the third."""
     at2, at1, at = places
     (flag2, flag1), (n, m, k), (leading2, leading1, leading) = made.flags, made.sizes, made.leading
     number, compute, algorithm = how.number, how.compute, cublas.CUBLAS_GEMM_DEFAULT
     made_of = runtime.CUDA_R_32F if single else number
     many, step2, step1, step = made.batch
+    beta = how.one if added else how.zero
     if many == 1:
         recording.call(
             cublas.gemmEx,
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, at1, number, leading1),
-            *(how.zero, at, made_of, leading, compute, algorithm),
+            *(beta, at, made_of, leading, compute, algorithm),
         )
     else:
         recording.call(
             cublas.gemmStridedBatchedEx,
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, step2, at1, number, leading1, step1),
-            *(how.zero, at, made_of, leading, step, many, compute, algorithm),
+            *(beta, at, made_of, leading, step, many, compute, algorithm),
         )
 
 
-def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], size: int) -> None:
+def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], size: int, added: bool) -> None:
     """Two strides for a batch: a table says where every matrix lies."""
     (flag2, flag1), (n, m, k), (leading2, leading1, leading) = made.flags, made.sizes, made.leading
     many = made.outer[0] * made.batch[0]
     made_of = (*places, made.batch[0], *(s * size for s in made.outer[1:]), *(s * size for s in made.batch[1:]), many)
     where = _table(made_of)
     at2 = where.data.ptr
-    at1, at = at2 + 8 * many, at2 + 16 * many
+    at1, at, beta = at2 + 8 * many, at2 + 16 * many, how.one if added else how.zero
     recording.call(
         how.batched,  # type: ignore[arg-type]
-        *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, how.zero, at, leading, many),
+        *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, beta, at, leading, many),
     )
 
 
