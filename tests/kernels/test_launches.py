@@ -87,10 +87,10 @@ def test_a_step_of_a_recurrent_layer(kind):
     lg.manual_seed(0)
     layer = getattr(lg.nn, kind)(6, 5).to("cuda")
     found = {}
-    for steps in (2, 2, 7):  # the first call compiles
-        x = lg.rand(steps, 3, 6, device="cuda")
+    for length in (2, 2, 7):  # the first call compiles
+        x = lg.rand(length, 3, 6, device="cuda")
         with cudasim.counting() as counts:
             layer(x)[0].sum().backward()
-        found[steps] = sum(counts.launches.values())
-        assert counts.synchronisations == counts.copies_to_host == counts.bytes_to_device == 0
+        found[length] = sum(counts.launches.values())
+    assert counts.synchronisations == counts.copies_to_host == counts.bytes_to_device == 0, counts.counters
     assert found[7] - found[2] == 4 * 5 and found[2] - 4 * 2 <= 16, counts.launches

@@ -124,7 +124,7 @@ class _Products:
 
 def _each(*arrays: Any) -> list[Any]:
     """For arrays whose first axis is time, functions that give the address of a step."""
-    return [lambda t, at=a.data.ptr, step=a.nbytes // max(len(a), 1): at + t * step for a in arrays]
+    return [lambda t, at=a.data.ptr, step=a.strides[0]: at + t * step for a in arrays]
 
 
 def _weight_cotangents(a: Any, h: Any, y: Any) -> tuple[Any, Any]:
