@@ -15,6 +15,7 @@ from lucidgrad.core.dtype import named
 from lucidgrad.core.modes import Block, Precision, precision, set_casting, state
 from lucidgrad.levels.layer import Layer
 from lucidgrad.levels.traced import unless
+from lucidgrad.ops.lists import unscale_all
 from lucidgrad.ops.precision import in_precision, rounded_once
 from lucidgrad.refusals import guard as _guard
 
@@ -426,8 +427,14 @@ class GradScaler:
                     by_device.setdefault(parameter.grad.device, []).append(parameter.grad)
         bad = {}
         with lg.no_grad():
-            inverse = (1 / self._scale.to(lg.float64)).to(lg.float32)
+            inverse = None
             for device, gradients in by_device.items():
+                flag = unscale_all(gradients, self._scale.to(device))
+                if flag is not None:
+                    bad[device] = flag
+                    continue
+                if inverse is None:
+                    inverse = (1 / self._scale.to(lg.float64)).to(lg.float32)
                 there = inverse.to(device)
                 good = [lg.all(lg.isfinite(g)) for g in gradients]
                 bad[device] = lg.logical_not(lg.all(lg.stack(good)))

@@ -69,7 +69,8 @@ def test_large_generated_kernels(dtype, architecture):
 
 @pytest.mark.parametrize("architecture", _architectures())
 def test_kernels_written_by_hand(architecture):
-    assert not nvrtc.compile_all(kernels.SOURCES, architecture, nvrtc.cupy_options())
+    sources = kernels.SOURCES | {f"{name} of many": text for name, text in kernels.lists.SOURCES.of_many().items()}
+    assert not nvrtc.compile_all(sources, architecture, nvrtc.cupy_options())
 
 
 @functools.cache

@@ -91,6 +91,20 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("to_w[channel]", "to_w[0]"),
         ],
     },
+    "lists": {
+        "norm_parts": [
+            ("v * v", "v"),
+            ("order == 1 ? v", "order == 1 ? -v"),
+            ("total = v > total", "total = v < total"),
+            ("first[middle] <=", "first[middle] <"),
+            ("parts[blockIdx.x] = part", "parts[0] = part"),
+            ("i < end", "i < end - 1"),
+            ("threadIdx.x + m]", "threadIdx.x]"),
+        ],
+        "norm_whole": [("sqrt(total)", "total"), ("1 / order", "order"), ("parts[i], greatest", "parts[0], greatest")],
+        "clip_all": [("/ (*norm", "* (*norm"), ("factor > 1", "factor < 1"), ("i += 256", "i += 512")],
+        "unscale_all": [("!is_finite(v)", "is_finite(v)"), ("1 / (double)", "(double)"), ("(v * rate)", "(v)")],
+    },
     "recurrence": {
         "lstm_step": [
             ("out * hyperbolic(now)", "out * now"),
@@ -179,6 +193,9 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
     },
 }
 
+#: What the part of a module's sources that faults are planted in begins with, where functions are part of it.
+BEGINNINGS = {"windows": "struct Plan", "lists": "__device__ inline A infinity"}
+
 #: Primitives that a kernel serves, where they have other names.
 SERVES: dict[str, list[str]] = {
     "softmax": ["softmax", "log_softmax"],
@@ -213,7 +230,7 @@ def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     before = {key: text for key, text in sources.items() if key.rpartition("_")[0] == kernel}
     assert before, f"there is no kernel {kernel}"
     for key, text in before.items():
-        body = text.rindex("struct Plan" if module == "windows" else 'extern "C"')
+        body = text.rindex(BEGINNINGS.get(module, 'extern "C"'))
         assert old in text[body:], f"{kernel}: its source has no {old!r}"
         sources[key] = text[:body] + text[body:].replace(old, new, 1)
     sources.forget()
@@ -228,11 +245,15 @@ def survives(kernel: str) -> bool:
     """Whether a comparison with the program, in single precision and without large cases, finds nothing."""
     from lucidgrad.determinism import use_deterministic_algorithms
 
+    from . import lists
     from .cases import CASES
     from .comparison import compare
 
     use_deterministic_algorithms(kernel in ("put_sorted", "put_lines"))
     try:
+        if kernel in FAULTS["lists"]:
+            lists.check(kernel)
+            return True
         for name in SERVES.get(kernel, [kernel]):
             for case in CASES[name]:
                 if not case.large:

@@ -6,6 +6,7 @@ from typing import Any
 from .factors import TABLE as FACTORS
 from .halves import TABLE as HALVES
 from .indexing import TABLE as INDEXING
+from .lists import SOURCES as LIST_SOURCES, TABLE as LISTS
 from .matmul import TABLE as PRODUCTS
 from .norms import SOURCES as NORM_SOURCES, TABLE as NORMS
 from .puts import SOURCES as PUT_SOURCES, TABLE as PUTS
@@ -19,8 +20,15 @@ __all__ = ["SOURCES", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **RECURRENCE, **ROWS, **STEPS, **WINDOWS
+    **SHAPE, **FACTORS, **HALVES, **INDEXING, **LISTS, **NORMS, **PRODUCTS, **PUTS, **RECURRENCE, **ROWS, **STEPS, **WINDOWS
 }  # fmt: skip
 
 #: The CUDA C sources of hand-written kernels, by name and dtype.
-SOURCES: dict[str, str] = {**CELL_SOURCES, **NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **WINDOW_SOURCES}
+SOURCES: dict[str, str] = {
+    **CELL_SOURCES,
+    **LIST_SOURCES,
+    **NORM_SOURCES,
+    **PUT_SOURCES,
+    **ROW_SOURCES,
+    **WINDOW_SOURCES,
+}

@@ -14,11 +14,9 @@ from lucidgrad.backends.codegen import CUDA, identifier
 from lucidgrad.backends.codegen.steps import StepKernels, StepTrace, step_body
 from lucidgrad.backends.cuda.compiling import THREADS, by_value
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
+from lucidgrad.backends.cuda.tables import capacity, in_order
 
 __all__ = ["TABLE", "source_of"]
-
-#: Bytes that a table of addresses may take: arguments have room for 4 KB.
-ROOM = 3584
 
 
 def source_of(name: str, trace: StepTrace, tensors: int) -> str:
@@ -34,7 +32,7 @@ def source_of(name: str, trace: StepTrace, tensors: int) -> str:
 typedef long long I;
 struct Table {{ void *lists[{len(types)}][{tensors}]; I sizes[{tensors}]; }};
 
-extern "C" __global__ void {name}(Table table{parameters}) {{
+extern "C" __global__ void __launch_bounds__({THREADS}) {name}(Table table{parameters}) {{
     {" ".join(pointers)}
     const I size = table.sizes[blockIdx.y];
     for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (I)gridDim.x * blockDim.x) {{
@@ -50,25 +48,35 @@ class _LaunchedStep:
     def __init__(self, name: str, trace: StepTrace) -> None:
         name = identifier(name)
         self.names = [setting for setting, _ in trace.numbers]
-        self.tensors = ROOM // (8 * (len(trace.arrays) + 1))
-        self.kernel = cupy.RawKernel(source_of(name, trace, self.tensors), name, options=OPTIONS)
+        self.name, self.trace, self.each = name, trace, 8 * (len(trace.arrays) + 1)
+        self.kernels: dict[int, Any] = {}
+
+    def kernel(self, tensors: int) -> Any:
+        """The kernel with a table for so many tensors."""
+        made = self.kernels.get(tensors)
+        if made is None:
+            text = source_of(self.name, self.trace, tensors)
+            made = self.kernels[tensors] = cupy.RawKernel(text, self.name, options=OPTIONS)
+        return made
 
     def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> None:
         """Take the step; what is not in order in memory is copied there and back."""
         numbers = [settings[name] for name in self.names]
         later: list[tuple[Any, Any]] = []
-        for start in range(0, len(columns[0]), self.tensors):
-            given = [column[start : start + self.tensors] for column in columns]
-            part = [list(map(cupy.ascontiguousarray, column)) for column in given]
-            for k, (column, ordered) in enumerate(zip(given, part, strict=True)):
-                if k != 1:
-                    later += [pair for pair in zip(column, ordered, strict=True) if pair[0] is not pair[1]]
+        room = capacity(self.each, len(columns[0]))
+        kernel = self.kernel(room)
+        for start in range(0, len(columns[0]), room):
+            part = []
+            for k, column in enumerate(columns):
+                ordered, copied = in_order(column[start : start + room])
+                part.append(ordered)
+                later += copied if k != 1 else []
             sizes = [array.size for array in part[0]]
-            table = np.zeros((len(part) + 1, self.tensors), np.uint64)
+            table = np.zeros((len(part) + 1, room), np.uint64)
             table[:, : len(sizes)] = [*([array.data.ptr for array in column] for column in part), sizes]
             blocks = min((max(sizes) + 4 * THREADS - 1) // (4 * THREADS), 1024)
             if blocks:
-                self.kernel((blocks, len(sizes)), (THREADS,), (by_value(table), *numbers))
+                kernel((blocks, len(sizes)), (THREADS,), (by_value(table), *numbers))
         for array, ordered in later:
             array[...] = ordered
 
