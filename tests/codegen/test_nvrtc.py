@@ -69,7 +69,9 @@ def test_large_generated_kernels(dtype, architecture):
 
 @pytest.mark.parametrize("architecture", _architectures())
 def test_kernels_written_by_hand(architecture):
-    sources = kernels.SOURCES | {f"{name} of many": text for name, text in kernels.lists.SOURCES.of_many().items()}
+    sources = dict(kernels.SOURCES)
+    for others in (kernels.lists.SOURCES.of_many(), kernels.convolution.SOURCES.of_large_tiles()):
+        sources |= {f"{name}, large": text for name, text in others.items()}
     assert not nvrtc.compile_all(sources, architecture, nvrtc.cupy_options())
 
 

@@ -266,6 +266,44 @@ def _sequences(gates: int, kept: int, starts: int, pull: bool, **keywords: Any) 
     return made + nothing if pull else [*made, Case(((1, 0, gates * 2), *[(0, 2)] * starts, (gates * 2, 2)), keywords)]
 
 
+def conv(n: int, c: int, sizes: Any, o: int, window: Any, groups: int = 1, **steps: Any) -> tuple[Any, ...]:
+    """Shapes of input, weights and output, and keywords."""
+    made = _but(_steps(window, **steps), "window")
+    x, w = (n, c, *sizes), (o, c // groups, *window)
+    return x, w, (n, o, *out_sizes("case", sizes, window, **made)), {**made, "groups": groups}
+
+
+#: Few and many channels of a group, tiles that are not full, one to three axes, strides, dilation, groups, nothing.
+CONVOLUTIONS = [
+    conv(2, 1, (5,), 1, (1,)),
+    conv(0, 6, (5,), 6, (2,)),
+    conv(2, 3, (7, 9), 2, (2, 3), stride=(2, 1), padding=(1, 0)),
+    conv(2, 5, (5, 6), 66, (3, 3), padding=(1, 1)),
+    conv(3, 70, (4,), 5, (3,), stride=(2,), padding=(1,)),
+    conv(2, 12, (9, 8), 10, (3, 2), 2, stride=(1, 2), padding=(1, 1), dilation=(2, 3)),
+    conv(2, 6, (6, 6), 6, (3, 3), 6, padding=(1, 1)),
+    conv(1, 5, (25, 13), 6, (4, 4), stride=(4, 6), padding=(2, 0), dilation=(6, 4)),
+    conv(1, 5, (4, 5, 6), 5, (2, 3, 2), stride=(1, 2, 3), padding=(1, 1, 0)),
+    conv(1, 5, (7, 5), 6, (2, 1), stride=(3, 3)),
+    conv(1, 17, (7,), 6, (1,), stride=(3,), padding=(1,)),
+    conv(9, 6, (8, 8), 20, (3, 3), padding=(1, 1)),
+    conv(30, 4, (44,), 4, (3,), 2, stride=(4,), dilation=(2,)),
+    conv(1, 2, (2, 3, 2, 3), 2, (2, 2, 1, 2)),
+]
+
+
+def convolutions(which: str, of: Any = CONVOLUTIONS) -> list[Case]:
+    made = []
+    for x, w, y, keywords in of:
+        if which == "convolution":
+            made.append(Case((x, w), keywords))
+        elif which == "convolution_input":
+            made.append(Case((y, w), {**keywords, "sizes": x[2:]}))
+        else:
+            made.append(Case((x, y), {**keywords, "window": w[2:]}))
+    return made
+
+
 _ROWS_OF_ONE = functools.partial(_rows, lambda shape, reduced: (shape,))
 
 #: Cases by primitive.
@@ -295,6 +333,7 @@ CASES: dict[str, list[Case]] = {
     "gru_sequence_pull": _sequences(3, 4, 1, pull=True),
     "rnn_sequence": _sequences(1, 0, 1, pull=False) + _sequences(1, 0, 1, pull=False, nonlinearity="relu"),
     "rnn_sequence_pull": _sequences(1, 0, 1, pull=True) + _sequences(1, 0, 1, pull=True, nonlinearity="relu"),
+    **{name: convolutions(name) for name in ("convolution", "convolution_input", "convolution_weight")},
     "unfold_windows": _unfold(),
     "fold_windows": _fold(),
     "max_pool": _max_pool(),

@@ -1,4 +1,4 @@
-"""Lists of tensors: kernels give NumPy's numbers, functions on them take few launches, however many tensors there are."""
+"""Lists of tensors: kernels give NumPy's numbers, and few launches serve however many tensors there are."""
 
 import math
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from .convolution import SOURCES as CONVOLUTION_SOURCES, TABLE as CONVOLUTION
 from .factors import TABLE as FACTORS
 from .halves import TABLE as HALVES
 from .indexing import TABLE as INDEXING
@@ -20,12 +21,14 @@ __all__ = ["SOURCES", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **SHAPE, **FACTORS, **HALVES, **INDEXING, **LISTS, **NORMS, **PRODUCTS, **PUTS, **RECURRENCE, **ROWS, **STEPS, **WINDOWS
+    **CONVOLUTION, **SHAPE, **FACTORS, **HALVES, **INDEXING, **LISTS, **NORMS, **PRODUCTS, **PUTS, **RECURRENCE,
+    **ROWS, **STEPS, **WINDOWS
 }  # fmt: skip
 
 #: The CUDA C sources of hand-written kernels, by name and dtype.
 SOURCES: dict[str, str] = {
     **CELL_SOURCES,
+    **CONVOLUTION_SOURCES,
     **LIST_SOURCES,
     **NORM_SOURCES,
     **PUT_SOURCES,

@@ -51,5 +51,5 @@ def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_in
 
 TABLE: dict[str, Callable[..., Any]] = {
     "cumulative_sum": cumulative_sum,
-    **{name: _product(name) for name in ("affine", "convolution_input", "convolution_weight")},
+    **{name: _product(name) for name in ("affine",)},
 }

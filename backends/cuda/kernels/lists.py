@@ -53,7 +53,8 @@ extern "C" __global__ void __launch_bounds__(256) norm_whole(const double *parts
     double total = 0;
     for (I i = threadIdx.x; i < count; i += 256) total = joined(total, parts[i], greatest);
     total = of_block(total, greatest);
-    if (threadIdx.x == 0) y[0] = (T)(A)(greatest || order == 1 ? total : order == 2 ? sqrt(total) : pow(total, 1 / order));
+    const double found = greatest || order == 1 ? total : order == 2 ? sqrt(total) : pow(total, 1 / order);
+    if (threadIdx.x == 0) y[0] = (T)(A)found;
 }
 """,
     "clip_all": r"""
