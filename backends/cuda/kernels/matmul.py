@@ -18,7 +18,7 @@ from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
 from lucidgrad.backends.cuda import recording
-from lucidgrad.backends.cuda.compiling import contiguous, launch
+from lucidgrad.backends.cuda.compiling import contiguous, launch, program_of
 from lucidgrad.backends.cuda.streams import place_now
 
 Axes = list[tuple[int, int, int]]  # of a batch: size, and the strides of both operands
@@ -182,6 +182,16 @@ def matmul(x1: Any, x2: Any, /, single: bool = False, onto: Any = None) -> Any:
     return y
 
 
+def affine(x: Any, w: Any, b: Any, /) -> Any:
+    """A product onto memory that is filled with the bias: added up with it, and rounded once."""
+    fits = x.ndim and w.ndim == 2 and b.shape == w.shape[:1] and x.shape[-1] == w.shape[1]
+    if not fits or not x.dtype == w.dtype == b.dtype or x.dtype not in TYPES:
+        return program_of("affine")(x, w, b)
+    y = cupy.empty((*x.shape[:-1], w.shape[0]), x.dtype)
+    y[...] = b
+    return matmul(x, w.T, onto=y) if y.size else y
+
+
 def _by_cupy(x1: Any, x2: Any, single: bool, onto: Any = None) -> Any:
     """CuPy's product, which multiplies vectors of float16 in 16 bits."""
     if onto is not None:
@@ -284,4 +294,4 @@ def _copied(x: Any, batch: tuple[int, ...] | None) -> Any:
     return cupy.broadcast_to(contiguous(once)[0], x.shape)
 
 
-TABLE: dict[str, Callable[..., Any]] = {"matmul": matmul}
+TABLE: dict[str, Callable[..., Any]] = {"matmul": matmul, "affine": affine}
