@@ -20,6 +20,7 @@ from cupy_backends.cuda.libs import cublas
 from lucidgrad.backends.cuda import recording
 from lucidgrad.backends.cuda.compiling import contiguous, launch, program_of
 from lucidgrad.backends.cuda.streams import place_now
+from lucidgrad.determinism import get_float32_matmul_precision
 
 Axes = list[tuple[int, int, int]]  # of a batch: size, and the strides of both operands
 _MOST = 2**31 - 1  # cuBLAS counts in int
@@ -132,20 +133,32 @@ def _layout(rows: int, columns: int, row: int, column: int) -> tuple[int, int] |
 class _Type:
     """What cuBLAS wants to know of a dtype: single precision is exact, and what half precision adds up in."""
 
-    def __init__(self, number: int, compute: int, scale: str, batched: Callable[..., Any] | None) -> None:
-        self.number, self.compute, self.batched = number, compute, batched
+    def __init__(
+        self, number: int, compute: int, scale: str, batched: Callable[..., Any] | None, tensors: bool = False
+    ) -> None:
+        self.number, self.exact, self.batched, self.tensors = number, compute, batched, tensors
         self.scalars = np.asarray([1, 0], scale)  # host memory, which must last
         self.one = self.scalars.ctypes.data
         self.zero = self.one + self.scalars.itemsize
 
+    @property
+    def compute(self) -> int:
+        """What is computed with: single precision may be rounded for tensor cores."""
+        if not self.tensors:
+            return self.exact
+        return int(_TENSORS.get(get_float32_matmul_precision(), self.exact))
+
 
 _FLOAT = np.dtype("float32")
 _SINGLE, _DOUBLE = cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_COMPUTE_64F
+#: What factors of float32 are rounded to, where that is allowed.
+_TENSORS = {"high": cublas.CUBLAS_COMPUTE_32F_FAST_TF32, "medium": cublas.CUBLAS_COMPUTE_32F_FAST_16BF}
+_TF32 = 3  # cuBLAS's mode in which its older functions use tensor cores
 TYPES = {
     np.dtype("float16"): _Type(runtime.CUDA_R_16F, _SINGLE, "float32", None),
-    np.dtype("float32"): _Type(runtime.CUDA_R_32F, _SINGLE, "float32", cublas.sgemmBatched),
+    np.dtype("float32"): _Type(runtime.CUDA_R_32F, _SINGLE, "float32", cublas.sgemmBatched, tensors=True),
     np.dtype("float64"): _Type(runtime.CUDA_R_64F, _DOUBLE, "float64", cublas.dgemmBatched),
-    np.dtype("complex64"): _Type(runtime.CUDA_C_32F, _SINGLE, "complex64", cublas.cgemmBatched),
+    np.dtype("complex64"): _Type(runtime.CUDA_C_32F, _SINGLE, "complex64", cublas.cgemmBatched, tensors=True),
     np.dtype("complex128"): _Type(runtime.CUDA_C_64F, _DOUBLE, "complex128", cublas.zgemmBatched),
 }
 
@@ -241,10 +254,17 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
     where = _table(made_of)
     at2 = where.data.ptr
     at1, at, beta = at2 + 8 * many, at2 + 16 * many, how.one if added else how.zero
-    recording.call(
-        how.batched,  # type: ignore[arg-type]
-        *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, beta, at, leading, many),
-    )
+    rounded = how.compute != how.exact
+    if rounded:
+        cublas.setMathMode(handle, _TF32)
+    try:
+        recording.call(
+            how.batched,  # type: ignore[arg-type]
+            *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, beta, at, leading, many),
+        )
+    finally:
+        if rounded:
+            cublas.setMathMode(handle, 0)
 
 
 _ADDRESSES = cupy.RawKernel(
