@@ -279,3 +279,4 @@ def _replace(cpu: Any, name: str, function: Callable[..., Any]) -> None:
 
 
 _enable()
+dtypes.announce("bfloat16")

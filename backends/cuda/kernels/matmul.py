@@ -163,6 +163,11 @@ TYPES = {
 }
 
 
+def brain_type() -> _Type:
+    """What cuBLAS wants to know of bfloat16, which is added up in single precision."""
+    return _Type(14, _SINGLE, "float32", None)  # CUDA_R_16BF, which CuPy has no name for
+
+
 def matmul(x1: Any, x2: Any, /, single: bool = False, onto: Any = None) -> Any:
     """A product of matrices; of 16 bits it may be given in float32, in which it is added up.
 
@@ -210,7 +215,7 @@ def _by_cupy(x1: Any, x2: Any, single: bool, onto: Any = None) -> Any:
     if onto is not None:
         onto += _by_cupy(x1, x2, single)
         return onto
-    if not single and x1.dtype.char == x2.dtype.char == "e":
+    if not single and x1.dtype.char == x2.dtype.char and x1.dtype.char in "eE":
         return _by_cupy(x1, x2, single=True).astype(x1.dtype)
     if single:
         x1, x2 = x1.astype(_FLOAT), x2.astype(_FLOAT)

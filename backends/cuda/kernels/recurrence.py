@@ -107,7 +107,7 @@ STEP rnn_step_pull(const T *gy, const T *later, const T *h, T *a, bool rectified
 }
 
 BODIES = {name: _CELLS + body for name, body in _BODIES.items()}
-SOURCES = Sources(BODIES)
+SOURCES = Sources(BODIES, dtypes=("float16", "float32", "float64"))  # of bfloat16 they are given float32
 
 
 class _Products:

@@ -21,13 +21,14 @@ __all__ = ["TABLE", "source_of"]
 
 def source_of(name: str, trace: StepTrace, tensors: int) -> str:
     """The source of a step's kernel for up to so many tensors."""
-    types = [CUDA.stored(node.dtype) for node in trace.arrays]
+    types = [CUDA.stored(dtype) for dtype in trace.stored]
     parameters = "".join(f", double s{k}" for k in range(len(trace.numbers)))
     pointers = [
         f"{kept} *const a{k} = static_cast<{kept} *>(table.lists[{k}][blockIdx.y]);" for k, kept in enumerate(types)
     ]
     body = "\n        ".join(step_body(trace, CUDA))
     return f"""#include <cuda_fp16.h>
+#include <cuda_bf16.h>
 {PREAMBLE}
 typedef long long I;
 struct Table {{ void *lists[{len(types)}][{tensors}]; I sizes[{tensors}]; }};
