@@ -34,9 +34,7 @@ _dtype: Any = None  # bfloat16, once somebody has asked for it
 
 #: Primitives whose kernels take the dtype, by themselves or by way of cuBLAS.
 _NATIVE = frozenset(
-    name
-    for module in (kernels.convolution, kernels.norms, kernels.rows, kernels.windows)
-    for name in module.TABLE
+    name for module in (kernels.convolution, kernels.norms, kernels.rows, kernels.windows) for name in module.TABLE
 ) | {"matmul", "linear", "across", "affine"}
 #: Those that move numbers and look at none.
 _MOVES = frozenset("concat stack take take_along_axis index roll tril triu".split())
@@ -235,7 +233,11 @@ class BrainCUDA(CUDA):
         if primitive.kind is not ELEMENTWISE or "dtype" in primitive.keywords:
             return usual
         made = codegen.forward(primitive, _FRAME, lambda *xs, **keywords: usual(*map(_given, xs), **keywords))
-        return usual if made is None else lambda *xs, **keywords: made(*map(_seen, xs), **keywords)
+        if made is None:
+            return usual
+        return lambda *xs, **keywords: (
+            usual(*xs, **keywords) if "dtype" in keywords else made(*map(_seen, xs), **keywords)
+        )
 
     def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
         return kernel
@@ -332,7 +334,7 @@ class _Names:
         found = getattr(device.backend_named("cuda").xp, name)
         if name in registry:
             found = registry[name].find_kernel(Brain)
-        elif callable(found):
+        elif callable(found) and not isinstance(found, type):  # dtypes are called by their names, too
             found = _rounding(found)
         setattr(self, name, found)
         return found

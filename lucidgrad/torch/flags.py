@@ -57,6 +57,7 @@ channels_last, channels_last_3d = Format("channels_last"), Format("channels_last
 contiguous_format, preserve_format = Format("contiguous_format"), Format("preserve_format")
 strided = Format("strided")
 
+
 def set_flush_denormal(mode: bool) -> bool:
     """Whether numbers close to zero are zero: not to be had here, so False, as PyTorch answers where it can't."""
     return False

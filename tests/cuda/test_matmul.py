@@ -376,7 +376,9 @@ def test_how_exact_products_of_float32_are(precision, bits):
     try:
         assert lg.get_float32_matmul_precision() == precision
         found = lg.matmul(lg.tensor(x.T, device="cuda"), lg.ones((1, 2), device="cuda"))
-        double = lg.matmul(lg.tensor(x.T.astype("float64"), device="cuda"), lg.ones((1, 2), dtype="float64", device="cuda"))
+        double = lg.matmul(
+            lg.tensor(x.T.astype("float64"), device="cuda"), lg.ones((1, 2), dtype="float64", device="cuda")
+        )
         pairs = lg.rand(2, 3, 4, 5, device="cuda")  # a batch of batches, and one with one stride
         for batch in (pairs.transpose(0, 1), pairs.reshape(6, 4, 5)):
             assert lg.allclose(batch @ batch.mT, (batch.cpu() @ batch.cpu().mT).to("cuda"), rtol=2.0 ** (2 - bits))
