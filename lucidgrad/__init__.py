@@ -281,7 +281,12 @@ from .creation import (
     zeros_like,
 )
 from .datatypes import can_cast, finfo, iinfo, isdtype, promote_types, result_type
-from .determinism import are_deterministic_algorithms_enabled, use_deterministic_algorithms
+from .determinism import (
+    are_deterministic_algorithms_enabled,
+    get_float32_matmul_precision,
+    set_float32_matmul_precision,
+    use_deterministic_algorithms,
+)
 from .inspection import VERSIONS as _VERSIONS, __array_namespace_info__
 from .random import (
     Generator,

@@ -15,6 +15,7 @@ from lucidgrad.core.dtype import named
 from lucidgrad.core.modes import Block, Precision, precision, set_casting, state
 from lucidgrad.levels.layer import Layer
 from lucidgrad.levels.traced import unless
+from lucidgrad.ops.lists import unscale_all
 from lucidgrad.ops.precision import in_precision, rounded_once
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.shards import shard_of
@@ -78,7 +79,8 @@ class autocast(Block):
     device_type
         ``"cuda"`` or ``"cpu"``: tensors on other devices are left as they are.
     dtype
-        The 16-bit dtype: by default float16 on CUDA, and bfloat16, which needs ml_dtypes, on the CPU.
+        The 16-bit dtype: by default bfloat16, which needs ml_dtypes, on the CPU and on CUDA devices that have it (of
+        compute capability 8 and above), and float16 on other CUDA devices.
     enabled
         False: in this part operations run in the dtypes of their inputs.
     cache_enabled
@@ -109,8 +111,6 @@ class autocast(Block):
         if enabled and str(self.dtype) not in _HALVES:
             warnings.warn(f"autocast: dtype is {self.dtype}, expected float16 or bfloat16; it is off", stacklevel=2)
             self.enabled = enabled = False
-        if enabled and (self.device, str(self.dtype)) == ("cuda", "bfloat16"):
-            raise RuntimeError("autocast: the CUDA back end does not compute in bfloat16; use dtype=lucidgrad.float16")
         super().__init__()
 
     def _changes(self) -> Any:
@@ -145,13 +145,18 @@ class autocast(Block):
 
 def _chosen(device: str, dtype: Any) -> Any:
     if dtype is None:
-        dtype = "bfloat16" if device == "cpu" else "float16"
+        dtype = "bfloat16" if device == "cpu" or (device == "cuda" and _has_bfloat16()) else "float16"
     if str(dtype) != "bfloat16":
         return named(dtype) if isinstance(dtype, str) else dtype
     try:
         return lg.bfloat16
     except AttributeError as error:
         raise ImportError(f"autocast on the CPU is in bfloat16 unless told otherwise: {error}") from None
+
+
+def _has_bfloat16() -> bool:
+    """Whether the CUDA device multiplies bfloat16, and NumPy knows it."""
+    return lg.cuda.is_available() and lg.cuda.get_device_capability() >= (8, 0) and hasattr(lg, "bfloat16")
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
@@ -173,7 +178,8 @@ def get_autocast_dtype(device_type: str) -> Any:
     Examples
     --------
     >>> import lucidgrad as lg
-    >>> lg.amp.get_autocast_dtype("cuda")
+    >>> with lg.autocast("cpu", dtype=lg.float16):
+    ...     lg.amp.get_autocast_dtype("cpu")
     dtype('float16')
     """
     found = None if state.casting is None else state.casting.targets.get(device_type)
@@ -427,8 +433,14 @@ class GradScaler:
                     by_device.setdefault(parameter.grad.device, []).append(parameter.grad)
         bad = {}
         with lg.no_grad():
-            inverse = (1 / self._scale.to(lg.float64)).to(lg.float32)
+            inverse = None
             for device, gradients in by_device.items():
+                flag = unscale_all(gradients, self._scale.to(device))
+                if flag is not None:
+                    bad[device] = flag
+                    continue
+                if inverse is None:
+                    inverse = (1 / self._scale.to(lg.float64)).to(lg.float32)
                 there = inverse.to(device)
                 good = [lg.all(lg.isfinite(g)) for g in gradients]
                 bad[device] = lg.logical_not(lg.all(lg.stack(good)))

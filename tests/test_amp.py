@@ -253,7 +253,6 @@ def test_with_no_grad_and_inference():
 
 def test_arguments():
     assert lg.autocast is lg.amp.autocast and lg.GradScaler is lg.amp.GradScaler
-    assert lg.amp.get_autocast_dtype("cuda") == lg.float16
     with pytest.raises(ValueError, match="device_type is a int"):
         autocast(3)
     with pytest.warns(UserWarning, match="float32"):
@@ -265,8 +264,6 @@ def test_arguments():
     assert lg.amp.get_autocast_dtype("cpu") == lg.bfloat16
     with autocast("cpu"):
         assert (ones(2, 2) @ ones(2, 2)).dtype == lg.bfloat16
-    with pytest.raises(RuntimeError, match="use dtype=lucidgrad.float16"):
-        autocast("cuda", dtype=lg.bfloat16)
 
 
 def test_without_ml_dtypes(monkeypatch):
@@ -425,12 +422,21 @@ def test_functions_with_their_own_backward():
     assert x.grad.dtype == lg.float32
 
 
-def test_on_cuda():
+@pytest.mark.parametrize(("capability", "dtype"), [((8, 0), "bfloat16"), ((7, 5), "float16"), (None, "float16")])
+def test_on_cuda(monkeypatch, capability, dtype):
+    """The default is bfloat16 where the device multiplies it."""
     x = ones(2, 2, device="cuda", requires_grad=True)
-    with autocast("cuda"):
+    if capability is None:
+        dtype, how = "float16", {"dtype": lg.float16}
+    else:
+        pytest.importorskip("ml_dtypes")
+        monkeypatch.setattr(lg.cuda, "get_device_capability", lambda: capability)
+        how = {}
+        assert str(lg.amp.get_autocast_dtype("cuda")) == dtype
+    with autocast("cuda", **how):
         y = x @ x
         z = lg.softmax(y, axis=-1)
         assert (ones(2, 2) @ ones(2, 2)).dtype == lg.float32
-    assert (y.dtype, z.dtype) == (lg.float16, lg.float32)
+    assert (str(y.dtype), z.dtype) == (dtype, lg.float32)
     z.sum().backward()
     assert x.grad.dtype == lg.float32 and str(x.grad.device) == "cuda:0"

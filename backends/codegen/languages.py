@@ -23,7 +23,7 @@ _TYPES = {
     "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
     **_REAL, "complex64": "complex<float>", "complex128": "complex<double>",
 }  # fmt: skip
-_STORED = {"float16": "__half"}
+_STORED = {"float16": "__half", "bfloat16": "__nv_bfloat16"}
 _CALL = re.compile(r"\b([a-z]\w*)\(")
 _WEAK = {int: "long long", float: "double", complex: "complex<double>", bool: "bool"}
 
@@ -71,7 +71,12 @@ class Language:
 
     def type(self, dtype: Any) -> str:
         """The type that a dtype is computed in."""
-        return _WEAK[dtype] if isinstance(dtype, type) else _TYPES[np.dtype(dtype).name]
+        if isinstance(dtype, type):
+            return _WEAK[dtype]
+        found = _TYPES.get(np.dtype(dtype).name)
+        if found is None:  # bfloat16, whose arrays have kernels of their own
+            raise Untraceable(f"arrays of {dtype}")
+        return found
 
     def convert(self, target: str, word: str) -> str:
         """A real value as one of another type."""

@@ -36,6 +36,7 @@ class StepTrace(NamedTuple):
     arrays: tuple[Node, ...]
     numbers: tuple[tuple[str, Node], ...]
     results: tuple[Node, ...]
+    stored: tuple[Any, ...]  # the dtypes that memory holds: bfloat16 is computed with in float32
 
     @property
     def nodes(self) -> list[Node]:
@@ -49,7 +50,8 @@ def trace_step(
     """Run a step's program with symbols of these dtypes; ``by_value``: settings are constants of it."""
     graph = Graph()
     arguments = _Arguments(graph)
-    symbols = [arguments.make(np.dtype(dtype)) for dtype in dtypes]
+    stored = [np.dtype(dtype) for dtype in dtypes]
+    symbols = [arguments.make(np.dtype("float32") if dtype.name == "bfloat16" else dtype) for dtype in stored]
     known: dict[str, Any] = {}
     numbers: list[tuple[str, Node]] = []
     for name, value in settings.items():
@@ -69,7 +71,7 @@ def trace_step(
         if not isinstance(value, Symbol):
             raise Untraceable(f"a result of type {type(value).__name__}")
         results.append(graph.cast(value.node, target.dtype))
-    return StepTrace(tuple(symbol.node for symbol in symbols), tuple(numbers), tuple(results))
+    return StepTrace(tuple(symbol.node for symbol in symbols), tuple(numbers), tuple(results), tuple(stored))
 
 
 def step_body(trace: StepTrace, language: Language) -> list[str]:
@@ -80,7 +82,7 @@ def step_body(trace: StepTrace, language: Language) -> list[str]:
     types = [language.type(node.dtype) for node in trace.arrays]
     reads = [f"const {made} x{k} = {language.convert(made, f'a{k}[i]')};" for k, made in enumerate(types)]
     writes = [
-        f"a{k}[i] = {language.convert(language.stored(trace.arrays[k].dtype), word)};"
+        f"a{k}[i] = {language.convert(language.stored(trace.stored[k]), word)};"
         for k, word in zip((0, *range(2, len(types))), results, strict=True)  # the gradient is not written
     ]
     return [*reads, *lines, *writes]

@@ -177,7 +177,7 @@ class _Names:
         found = getattr(device.backend_named("cpu").xp, name)
         if name in registry:
             found = registry[name].find_kernel(Brain)
-        elif callable(found):
+        elif callable(found) and not isinstance(found, type):  # dtypes are called by their names, too
             found = _rounding(found)
         setattr(self, name, found)
         return found
@@ -279,3 +279,4 @@ def _replace(cpu: Any, name: str, function: Callable[..., Any]) -> None:
 
 
 _enable()
+dtypes.announce("bfloat16")

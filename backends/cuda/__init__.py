@@ -1,6 +1,8 @@
 """The CUDA back end: CuPy. Importing this package imports no CuPy; `load` does, and registers the device."""
 
-from lucidgrad.core import device
+from typing import Any
+
+from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.levels.layer import Layer
 
 
@@ -20,6 +22,13 @@ def load() -> None:
     device.places[cuda.array_types[0]] = place_of_array
     for layer in Layer.__subclasses__():
         device.places[layer] = _place_of_layer
+    dtypes.when_known("bfloat16", lambda: _with_bfloat16(cuda))
+
+
+def _with_bfloat16(cuda: Any) -> None:
+    from .bfloat16 import enable
+
+    enable(cuda)
 
 
 def _place_of_layer(array: Layer) -> object:

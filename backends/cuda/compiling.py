@@ -19,9 +19,17 @@ from lucidgrad.core.primitive import registry
 from .faults import PLACE
 
 #: The C types of a dtype: stored, and computed with.
-TYPES = {"float16": ("__half", "float"), "float32": ("float", "float"), "float64": ("double", "double")}
-#: Dtypes that kernels take; for others the program runs.
-FLOATS = "efd"
+TYPES = {
+    "float16": ("__half", "float"),
+    "bfloat16": ("__nv_bfloat16", "float"),
+    "float32": ("float", "float"),
+    "float64": ("double", "double"),
+}
+_HEADERS = {"float16": "#include <cuda_fp16.h>\n", "bfloat16": "#include <cuda_bf16.h>\n"}
+#: Dtypes that kernels take, the last one of these being bfloat16; for others the program runs.
+FLOATS = "efdE"
+#: What makes arrays ones of bfloat16's class, and the namespace that their programs run in, where it is known.
+brains: tuple[Callable[..., Any], Any] | None = None
 #: Threads of a block in which every thread or warp works for itself.
 THREADS = 256
 #: Bytes that a table among a kernel's arguments may take: these have room for 4 KB.
@@ -80,16 +88,15 @@ __device__ inline A reduced(A v, int group, bool greatest) {
 def source(body: str, dtype: str, rows: bool = False) -> str:
     """The whole source of a kernel for a dtype."""
     stored, computed = TYPES[dtype]
-    include = "#include <cuda_fp16.h>\n" if dtype == "float16" else ""
-    return f"{include}typedef {stored} T;\ntypedef {computed} A;\n{COMMON}{PLACE}{ROWS if rows else ''}{body}"
+    return f"{_HEADERS.get(dtype, '')}typedef {stored} T;\ntypedef {computed} A;\n{COMMON}{PLACE}{ROWS if rows else ''}{body}"
 
 
 class Sources(dict[str, str]):
     """The bodies of a family of kernels by name, each ``extern "C"``, and the compiled kernels."""
 
-    def __init__(self, bodies: dict[str, str], rows: bool = False) -> None:
+    def __init__(self, bodies: dict[str, str], rows: bool = False, dtypes: Sequence[str] = tuple(TYPES)) -> None:
         super().__init__(
-            {f"{name}_{dtype}": source(body, dtype, rows) for name, body in bodies.items() for dtype in TYPES}
+            {f"{name}_{dtype}": source(body, dtype, rows) for name, body in bodies.items() for dtype in dtypes}
         )
         self._kernels: dict[tuple[str, Any], Any] = {}
 
@@ -205,6 +212,9 @@ def program_of(name: str) -> Callable[..., Any]:
     """A primitive's program, for arguments that its kernel does not take."""
 
     def program(*xs: Any, **keywords: Any) -> Any:
+        if brains is not None and any(getattr(x, "dtype", None) == "bfloat16" for x in xs):
+            as_brain, xp = brains
+            return registry[name].program(xp, *as_brain(xs), **keywords)
         return registry[name].program(device.by_array[cupy.ndarray].xp, *xs, **keywords)
 
     return program
@@ -217,7 +227,7 @@ def floats_only(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def kernel(*xs: Any, **keywords: Any) -> Any:
         dtypes = {x.dtype for x in xs if x is not None and x.dtype.kind not in "biu"}
-        if len(dtypes) == 1 and next(iter(dtypes)).char in FLOATS and xs[0].dtype.kind == "f":
+        if len(dtypes) == 1 and next(iter(dtypes)).char in FLOATS and xs[0].dtype.kind in "fV":
             return function(*xs, **keywords)
         return program_of(name)(*xs, **keywords)
 

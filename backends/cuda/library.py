@@ -147,9 +147,9 @@ def _shift(name: str) -> Callable[..., Any]:
 
 
 def computed_with(dtype: Any) -> Any:
-    """A dtype, if this back end computes with it: beside CuPy's bfloat16 a Python float is a float32."""
-    if str(dtype) == "bfloat16":
-        raise TypeError("given bfloat16, which is not computed with on CUDA; use float16, or the CPU")
+    """A dtype, if this back end computes with it: bfloat16 is one that CuPy knows since version 14."""
+    if str(dtype) == "bfloat16" and int(cupy.__version__.partition(".")[0]) < 14:
+        raise TypeError(f"given bfloat16, which CuPy {cupy.__version__} does not know; use float16, or CuPy 14")
     return dtype
 
 

@@ -225,8 +225,8 @@ def is_initialized() -> bool:
 
 def _parsed(backend: str | None) -> dict[str, str]:
     """The engines by kind of device."""
-    if backend is None:
-        return {"cpu": "mpi", "cuda": "auto"}
+    if backend is None:  # a process that nobody launched with others needs no MPI
+        return {"cpu": "mpi" if launching.said() or engines.missing("mpi") is None else "lone", "cuda": "auto"}
     found = {}
     for part in backend.lower().split(","):
         kind, colon, name = part.strip().partition(":")

@@ -6,6 +6,7 @@ from typing import Any
 from lucidgrad import amp as _amp, cuda as _cuda
 from lucidgrad.amp import custom_bwd, custom_fwd
 from lucidgrad.core.device import Device as _Device, known as _known
+from lucidgrad.core.dtype import named as _named
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -28,6 +29,8 @@ class autocast(_amp.autocast):
         self, device_type: Any, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
     ) -> None:
         possible = _is_possible("autocast", device_type, enabled)
+        if dtype is None and isinstance(device_type, (str, _Device)) and _Device(device_type).type == "cuda":
+            dtype = _named("float16")  # PyTorch's, whatever the device
         super().__init__(device_type, dtype=dtype if possible else None, enabled=possible, cache_enabled=cache_enabled)
 
 
@@ -62,4 +65,5 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 def get_autocast_dtype(device_type: str) -> Any:
     """The dtype that autocast lowers to on a device."""
-    return _amp.get_autocast_dtype(device_type)
+    set_now = _amp.is_autocast_enabled(device_type)
+    return _named("float16") if device_type == "cuda" and not set_now else _amp.get_autocast_dtype(device_type)

@@ -57,21 +57,6 @@ channels_last, channels_last_3d = Format("channels_last"), Format("channels_last
 contiguous_format, preserve_format = Format("contiguous_format"), Format("preserve_format")
 strided = Format("strided")
 
-_precision = ["highest"]
-
-
-def set_float32_matmul_precision(precision: str) -> None:
-    """Say how exact products of float32 have to be: "highest", "high" or "medium"; they are exact in any case."""
-    if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"set_float32_matmul_precision: given {precision!r}, expected 'highest', 'high' or 'medium'")
-    has_no_meaning("torch.set_float32_matmul_precision")
-    _precision[0] = precision
-
-
-def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told."""
-    return _precision[0]
-
 
 def set_flush_denormal(mode: bool) -> bool:
     """Whether numbers close to zero are zero: not to be had here, so False, as PyTorch answers where it can't."""

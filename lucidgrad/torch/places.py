@@ -10,9 +10,9 @@ profiler random serialization signal special testing utils version
 NAMES = {
     "lucidgrad": """
         Generator are_deterministic_algorithms_enabled device e enable_grad get_default_device get_default_dtype
-        get_num_threads get_rng_state inf inference_mode is_grad_enabled is_inference_mode_enabled manual_seed nan
-        newaxis no_grad OutOfMemoryError pi set_default_device set_default_dtype set_grad_enabled set_num_threads
-        set_rng_state use_deterministic_algorithms vmap
+        get_float32_matmul_precision get_num_threads get_rng_state inf inference_mode is_grad_enabled is_inference_mode_enabled manual_seed nan
+        newaxis no_grad OutOfMemoryError pi set_default_device set_default_dtype set_float32_matmul_precision
+        set_grad_enabled set_num_threads set_rng_state use_deterministic_algorithms vmap
     """,
     "lucidgrad.printing": "set_printoptions",
     "lucidgrad.random": "initial_seed seed",
@@ -23,9 +23,8 @@ NAMES = {
         int int16 int32 int64 int8 long short uint16 uint32 uint64 uint8
     """,
     ".flags": """
-        channels_last channels_last_3d contiguous_format get_float32_matmul_precision get_num_interop_threads layout
-        memory_format preserve_format set_float32_matmul_precision set_flush_denormal set_num_interop_threads
-        set_warn_always strided
+        channels_last channels_last_3d contiguous_format get_num_interop_threads layout memory_format preserve_format
+        set_flush_denormal set_num_interop_threads set_warn_always strided
     """,
     ".kinds": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor FloatTensor

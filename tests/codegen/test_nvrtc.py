@@ -69,7 +69,10 @@ def test_large_generated_kernels(dtype, architecture):
 
 @pytest.mark.parametrize("architecture", _architectures())
 def test_kernels_written_by_hand(architecture):
-    assert not nvrtc.compile_all(kernels.SOURCES, architecture, nvrtc.cupy_options())
+    sources = dict(kernels.SOURCES)
+    for others in (kernels.lists.SOURCES.of_many(), kernels.convolution.SOURCES.of_large_tiles()):
+        sources |= {f"{name}, large": text for name, text in others.items()}
+    assert not nvrtc.compile_all(sources, architecture, nvrtc.cupy_options())
 
 
 @functools.cache

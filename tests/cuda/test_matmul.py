@@ -365,3 +365,26 @@ def test_extremes_are_one_launch_back(name):
         y = getattr(x, name)(**keywords) if name[0] == "a" else getattr(lg, name)(x, **keywords)
         seed = lg.ones_like(y)
         assert sum(launched(lambda y=y, g=seed: lg.autograd.grad(y, x, g, retain_graph=True)).values()) == 1
+
+
+@pytest.mark.parametrize(("precision", "bits"), [("highest", 24), ("high", 11), ("medium", 8)])
+def test_how_exact_products_of_float32_are(precision, bits):
+    """Factors are rounded to so many bits, as tensor cores take them; sums are not."""
+    x = np.asarray([[1.0 + 2.0 ** -(bits - 1), 1.0 + 2.0**-bits, 1.0 + 2.0**-23, 3.0]], "float32")
+    kept = {24: x, 11: [[1 + 2.0**-10, 1.0, 1.0, 3.0]], 8: [[1 + 2.0**-7, 1.0, 1.0, 3.0]]}[bits]
+    lg.set_float32_matmul_precision(precision)
+    try:
+        assert lg.get_float32_matmul_precision() == precision
+        found = lg.matmul(lg.tensor(x.T, device="cuda"), lg.ones((1, 2), device="cuda"))
+        double = lg.matmul(
+            lg.tensor(x.T.astype("float64"), device="cuda"), lg.ones((1, 2), dtype="float64", device="cuda")
+        )
+        pairs = lg.rand(2, 3, 4, 5, device="cuda")  # a batch of batches, and one with one stride
+        for batch in (pairs.transpose(0, 1), pairs.reshape(6, 4, 5)):
+            assert lg.allclose(batch @ batch.mT, (batch.cpu() @ batch.cpu().mT).to("cuda"), rtol=2.0 ** (2 - bits))
+    finally:
+        lg.set_float32_matmul_precision("highest")
+    np.testing.assert_array_equal(found.cpu().numpy(), np.broadcast_to(np.transpose(np.float32(kept)), (4, 2)))
+    np.testing.assert_array_equal(double.cpu().numpy()[:, 0], x[0].astype("float64"))
+    with pytest.raises(RuntimeError, match="expected 'highest', 'high' or 'medium'"):
+        lg.set_float32_matmul_precision("low")

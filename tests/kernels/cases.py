@@ -237,6 +237,73 @@ def _put_along() -> list[Case]:
     ]  # fmt: skip
 
 
+#: Steps, examples and features of sequences: one of each, and more elements of a step than a block has threads.
+SEQUENCES = [(1, 1, 1), (3, 2, 5), (2, 30, 11)]
+
+
+def _scaled(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
+    """Weights and cotangents under which sequences stay tame."""
+    return lambda rng: rng.normal(size=shape) * 0.4
+
+
+def _sequences(gates: int, kept: int, starts: int, pull: bool, **keywords: Any) -> list[Case]:
+    """Of recurrent layers: kept is how many parts of what was inside of the cells there are."""
+    made = []
+    for t, b, n in SEQUENCES:
+        states = [_scaled((b, n))] * starts + [_scaled((gates * n, n))]
+        if pull:
+            inside = [_scaled((t, b, kept * n))] if kept else []
+            made.append(Case((*[_scaled((t, b, n)), *inside] * 2, *states), keywords))
+        else:
+            made.append(Case((_scaled((t, b, gates * n)), *states), keywords))
+            made.append(Case((_scaled((t, b, gates * n)), *states, (gates * n,)), keywords))
+    nothing = [
+        Case(
+            tuple((1, 0, k * 2) for k in ([1, kept] * 2 if kept else [1, 1])) + ((0, 2),) * starts + ((gates * 2, 2),),
+            keywords,
+        )
+    ]
+    return made + nothing if pull else [*made, Case(((1, 0, gates * 2), *[(0, 2)] * starts, (gates * 2, 2)), keywords)]
+
+
+def conv(n: int, c: int, sizes: Any, o: int, window: Any, groups: int = 1, **steps: Any) -> tuple[Any, ...]:
+    """Shapes of input, weights and output, and keywords."""
+    made = _but(_steps(window, **steps), "window")
+    x, w = (n, c, *sizes), (o, c // groups, *window)
+    return x, w, (n, o, *out_sizes("case", sizes, window, **made)), {**made, "groups": groups}
+
+
+#: Few and many channels of a group, tiles that are not full, one to three axes, strides, dilation, groups, nothing.
+CONVOLUTIONS = [
+    conv(2, 1, (5,), 1, (1,)),
+    conv(0, 6, (5,), 6, (2,)),
+    conv(2, 3, (7, 9), 2, (2, 3), stride=(2, 1), padding=(1, 0)),
+    conv(2, 5, (5, 6), 66, (3, 3), padding=(1, 1)),
+    conv(3, 70, (4,), 5, (3,), stride=(2,), padding=(1,)),
+    conv(2, 12, (9, 8), 10, (3, 2), 2, stride=(1, 2), padding=(1, 1), dilation=(2, 3)),
+    conv(2, 6, (6, 6), 6, (3, 3), 6, padding=(1, 1)),
+    conv(1, 5, (25, 13), 6, (4, 4), stride=(4, 6), padding=(2, 0), dilation=(6, 4)),
+    conv(1, 5, (4, 5, 6), 5, (2, 3, 2), stride=(1, 2, 3), padding=(1, 1, 0)),
+    conv(1, 5, (7, 5), 6, (2, 1), stride=(3, 3)),
+    conv(1, 17, (7,), 6, (1,), stride=(3,), padding=(1,)),
+    conv(9, 6, (8, 8), 20, (3, 3), padding=(1, 1)),
+    conv(30, 4, (44,), 4, (3,), 2, stride=(4,), dilation=(2,)),
+    conv(1, 2, (2, 3, 2, 3), 2, (2, 2, 1, 2)),
+]
+
+
+def convolutions(which: str, of: Any = CONVOLUTIONS) -> list[Case]:
+    made = []
+    for x, w, y, keywords in of:
+        if which == "convolution":
+            made.append(Case((x, w), keywords))
+        elif which == "convolution_input":
+            made.append(Case((y, w), {**keywords, "sizes": x[2:]}))
+        else:
+            made.append(Case((x, y), {**keywords, "window": w[2:]}))
+    return made
+
+
 _ROWS_OF_ONE = functools.partial(_rows, lambda shape, reduced: (shape,))
 
 #: Cases by primitive.
@@ -260,6 +327,13 @@ CASES: dict[str, list[Case]] = {
     "layer_norm_pull": _layers(pull=True),
     "batch_norm": _batches(pull=False),
     "batch_norm_pull": _batches(pull=True),
+    "lstm_sequence": _sequences(4, 5, 2, pull=False),
+    "lstm_sequence_pull": _sequences(4, 5, 2, pull=True),
+    "gru_sequence": _sequences(3, 4, 1, pull=False),
+    "gru_sequence_pull": _sequences(3, 4, 1, pull=True),
+    "rnn_sequence": _sequences(1, 0, 1, pull=False) + _sequences(1, 0, 1, pull=False, nonlinearity="relu"),
+    "rnn_sequence_pull": _sequences(1, 0, 1, pull=True) + _sequences(1, 0, 1, pull=True, nonlinearity="relu"),
+    **{name: convolutions(name) for name in ("convolution", "convolution_input", "convolution_weight")},
     "unfold_windows": _unfold(),
     "fold_windows": _fold(),
     "max_pool": _max_pool(),

@@ -91,6 +91,109 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("to_w[channel]", "to_w[0]"),
         ],
     },
+    "convolution": {
+        "conv": [
+            ("corner[a] + k[a] * p.dilation[a]", "corner[a] + k[a]"),
+            ("- p.padding[a];", "+ p.padding[a];"),
+            ("w += (I)group * m.outputs * depth", "w += (I)group * depth"),
+            ("(row0 + row) * depth", "row * depth"),
+            ("mine < columns ? split", "mine < 0 ? split"),
+            ("from + channel * size", "from + channel"),
+            ("+ row) * places", "+ row + 1) * places"),
+            ("__syncthreads(); \\\n    for (int k", "for (int k"),
+            ("start < depth", "start < depth - 1"),
+        ],
+        "conv_input": [
+            ("k * p.dilation[a]) % p.stride[a] != left[a]", "k * p.dilation[a]) % p.stride[a] != 0"),
+            ("(left[a] - padding + p.stride[a])", "(left[a] + padding)"),
+            ("window[a] - j[a]", "window[a] + j[a]"),
+            ("c.element[a] + j[a] * p.step[a]", "c.element[a] + j[a]"),
+            ("(output * m.channels + row0 + row)", "(output * m.outputs + row0 + row)"),
+            ("blockIdx.z / m.groups", "blockIdx.z % m.groups"),
+            ("c.first[a] + there[a] * p.stride[a]", "c.first[a] + there[a]"),
+        ],
+        "conv_weight": [
+            ("part * share", "part * share + 1"),
+            ("elements[row][3];", "elements[0][3];"),
+            ("(row0 + row) * places + here", "(row0 + row) * places"),
+            ("begin + share < depth ? begin + share : depth", "depth"),
+            ("row * columns + column", "column * m.outputs + row"),
+        ],
+        "conv_parts": [("k * count + e", "e"), ("total +=", "total -=")],
+        "conv_few": [
+            ("w += (I)output", "w += (I)group"),
+            ("x + c * size", "x"),
+            ("output / m.outputs", "output % m.groups"),
+            ("flat(k, p.window)];", "flat(k, p.window) / 2];"),
+        ],
+        "conv_input_few": [
+            ("channel % m.channels", "channel"),
+            ("o * places + here", "here"),
+            ("k[2] += p.step[2]", "k[2] += p.stride[2]"),
+            ("w[o * m.channels", "w[o"),
+        ],
+        "conv_weight_few": [
+            ("at % places", "0"),
+            ("rest % m.channels", "0"),
+            ("sums[threadIdx.x + step]", "sums[threadIdx.x]"),
+            ("at += 256", "at += 255"),
+        ],
+    },
+    "lists": {
+        "norm_parts": [
+            ("v * v", "v"),
+            ("order == 1 ? v", "order == 1 ? -v"),
+            ("total = v > total", "total = v < total"),
+            ("first[middle] <=", "first[middle] <"),
+            ("parts[blockIdx.x] = part", "parts[0] = part"),
+            ("i < end", "i < end - 1"),
+            ("threadIdx.x + m]", "threadIdx.x]"),
+        ],
+        "norm_whole": [("sqrt(total)", "total"), ("1 / order", "order"), ("parts[i], greatest", "parts[0], greatest")],
+        "clip_all": [("/ (*norm", "* (*norm"), ("factor > 1", "factor < 1"), ("i += 256", "i += 512")],
+        "unscale_all": [("!is_finite(v)", "is_finite(v)"), ("1 / (double)", "(double)"), ("(v * rate)", "(v)")],
+    },
+    "recurrence": {
+        "lstm_step": [
+            ("out * hyperbolic(now)", "out * now"),
+            ("keep * (A)c", "in * (A)c"),
+            ("+ in * made", "- in * made"),
+            ("or_zero(b, k * n + j)", "or_zero(b, j)"),
+            ("row * width", "row * n"),
+            ("GATE(x, k, 4) +", "GATE(x, k, 4) -"),
+            ("GATE(s, 3, 5) = (T)out", "GATE(s, 3, 5) = (T)in"),
+        ],
+        "lstm_step_pull": [
+            ("(1 - t * t)", "(1 - t)"),
+            ("to_h * t +", "to_h * out +"),
+            ("(later ? (A)gc[e] : (A)0)", "(A)0"),
+            ("or_zero(later, e)", "0"),
+            ("row * width", "row * n"),
+            ("gc[e] = (T)(to_c * keep)", "gc[e] = (T)(to_c * in)"),
+            ("(A)GATE(gs, 4, 5) +", "(A)GATE(gs, 3, 5) +"),
+            ("(1 - made * made)", "made * (1 - made)"),
+        ],
+        "gru_step": [
+            ("r * hn", "z * hn"),
+            ("(A)before[e] - made", "(A)before[e] + made"),
+            ("or_zero(b, 2 * n + j)", "or_zero(b, n + j)"),
+            ("GATE(s, 3, 4) = (T)hn", "GATE(s, 3, 4) = (T)made"),
+        ],
+        "gru_step_pull": [
+            ("(A)later[e] + (A)gh[e]", "(A)later[e]"),
+            ("to_h * (1 - z)", "to_h * z"),
+            ("pn * r +", "pn * z +"),
+            ("(A)before[e] - made", "made - (A)before[e]"),
+            ("gh[e] = (T)(to_h * z)", "gh[e] = (T)to_h"),
+            ("GATE(to_x, 2, 3) = (T)pn", "GATE(to_x, 2, 3) = (T)(pn * r)"),
+        ],
+        "rnn_step": [("+ (A)h[e]", "- (A)h[e]"), ("v < 0", "v > 0"), ("or_zero(b, j)", "or_zero(b, 0)")],
+        "rnn_step_pull": [
+            ("or_zero(later, e)", "0"),
+            ("(1 - now * now)", "(1 - now)"),
+            ("now > 0", "now < 0"),
+        ],
+    },
     "windows": {
         "unfold_windows": [
             ("- p.padding[a] + k", "+ p.padding[a] + k"),
@@ -138,6 +241,9 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
     },
 }
 
+#: What the part of a module's sources that faults are planted in begins with, where functions are part of it.
+BEGINNINGS = {"convolution": "#define SQUARE 4", "windows": "struct Plan", "lists": "__device__ inline A infinity"}
+
 #: Primitives that a kernel serves, where they have other names.
 SERVES: dict[str, list[str]] = {
     "softmax": ["softmax", "log_softmax"],
@@ -147,6 +253,10 @@ SERVES: dict[str, list[str]] = {
     "standardise": ["standardise", "layer_norm"],
     "standardise_pull": ["standardise_pull", "layer_norm_pull"],
     "layer_columns": ["layer_norm_pull"],
+    **{f"{kind}_step{way}": [f"{kind}_sequence{way}"] for kind in ("lstm", "gru", "rnn") for way in ("", "_pull")},
+    **{name: ["convolution"] for name in ("conv", "conv_few")},
+    **{name: ["convolution_input"] for name in ("conv_input", "conv_input_few")},
+    **{name: ["convolution_weight"] for name in ("conv_weight", "conv_parts", "conv_weight_few")},
     "put_atomic": ["take_put", "put_along_axis_add"],
     "put_sorted": ["take_put"],
     "put_lines": ["put_along_axis_add"],
@@ -171,7 +281,7 @@ def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     before = {key: text for key, text in sources.items() if key.rpartition("_")[0] == kernel}
     assert before, f"there is no kernel {kernel}"
     for key, text in before.items():
-        body = text.rindex("struct Plan" if module == "windows" else 'extern "C"')
+        body = text.rindex(BEGINNINGS.get(module, 'extern "C"'))
         assert old in text[body:], f"{kernel}: its source has no {old!r}"
         sources[key] = text[:body] + text[body:].replace(old, new, 1)
     sources.forget()
@@ -182,20 +292,31 @@ def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
         sources.forget()
 
 
+def faulty_launches() -> tuple[type[Exception], ...]:
+    """What a kernel raises that reads where nothing is."""
+    import cupy
+
+    return cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError
+
+
 def survives(kernel: str) -> bool:
     """Whether a comparison with the program, in single precision and without large cases, finds nothing."""
     from lucidgrad.determinism import use_deterministic_algorithms
 
+    from . import lists
     from .cases import CASES
     from .comparison import compare
 
     use_deterministic_algorithms(kernel in ("put_sorted", "put_lines"))
     try:
+        if kernel in FAULTS["lists"]:
+            lists.check(kernel)
+            return True
         for name in SERVES.get(kernel, [kernel]):
             for case in CASES[name]:
                 if not case.large:
                     compare(name, case, "float32")
-    except AssertionError:
+    except (AssertionError, *faulty_launches()):
         return False
     finally:
         use_deterministic_algorithms(False)

@@ -190,14 +190,19 @@ def test_switches_keep_their_values_and_say_once_that_they_choose_nothing(caplog
     with caplog.at_level(logging.DEBUG, "lucidgrad.torch"):
         for value in (True, False):
             torch.backends.cudnn.benchmark = value
-            torch.backends.cuda.matmul.allow_tf32 = value
+            torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = value
             assert importlib.import_module("lucidgrad.torch.backends.cudnn").benchmark is value
-        torch.set_float32_matmul_precision("high")
     assert [record.getMessage().split()[0] for record in caplog.records] == [
-        "torch.backends.cudnn.benchmark", "torch.backends.cuda.matmul.allow_tf32", "torch.set_float32_matmul_precision",
+        "torch.backends.cudnn.benchmark", "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction",
     ]  # fmt: skip
-    assert torch.get_float32_matmul_precision() == "high"
+
+
+def test_how_exact_products_are():
+    assert torch.backends.cuda.matmul.allow_tf32 is False
+    torch.backends.cuda.matmul.allow_tf32 = True
+    assert torch.get_float32_matmul_precision() == "high" and torch.backends.cuda.matmul.allow_tf32 is True
     torch.set_float32_matmul_precision("highest")
+    assert torch.backends.cuda.matmul.allow_tf32 is False
     with pytest.raises(RuntimeError, match="expected 'highest', 'high' or 'medium'"):
         torch.set_float32_matmul_precision("exact")
 

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from .convolution import SOURCES as CONVOLUTION_SOURCES, TABLE as CONVOLUTION
 from .factors import TABLE as FACTORS
 from .halves import TABLE as HALVES
 from .indexing import TABLE as INDEXING
+from .lists import SOURCES as LIST_SOURCES, TABLE as LISTS
 from .matmul import TABLE as PRODUCTS
 from .norms import SOURCES as NORM_SOURCES, TABLE as NORMS
 from .puts import SOURCES as PUT_SOURCES, TABLE as PUTS
+from .recurrence import SOURCES as CELL_SOURCES, TABLE as RECURRENCE
 from .rows import SOURCES as ROW_SOURCES, TABLE as ROWS
 from .shape import TABLE as SHAPE
 from .steps import TABLE as STEPS
@@ -18,8 +21,17 @@ __all__ = ["SOURCES", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **ROWS, **STEPS, **WINDOWS
+    **CONVOLUTION, **SHAPE, **FACTORS, **HALVES, **INDEXING, **LISTS, **NORMS, **PRODUCTS, **PUTS, **RECURRENCE,
+    **ROWS, **STEPS, **WINDOWS
 }  # fmt: skip
 
 #: The CUDA C sources of hand-written kernels, by name and dtype.
-SOURCES: dict[str, str] = {**NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **WINDOW_SOURCES}
+SOURCES: dict[str, str] = {
+    **CELL_SOURCES,
+    **CONVOLUTION_SOURCES,
+    **LIST_SOURCES,
+    **NORM_SOURCES,
+    **PUT_SOURCES,
+    **ROW_SOURCES,
+    **WINDOW_SOURCES,
+}

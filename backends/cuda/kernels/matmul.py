@@ -18,8 +18,9 @@ from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
 from lucidgrad.backends.cuda import recording
-from lucidgrad.backends.cuda.compiling import contiguous, launch
+from lucidgrad.backends.cuda.compiling import contiguous, launch, program_of
 from lucidgrad.backends.cuda.streams import place_now
+from lucidgrad.determinism import get_float32_matmul_precision
 
 Axes = list[tuple[int, int, int]]  # of a batch: size, and the strides of both operands
 _MOST = 2**31 - 1  # cuBLAS counts in int
@@ -132,55 +133,89 @@ def _layout(rows: int, columns: int, row: int, column: int) -> tuple[int, int] |
 class _Type:
     """What cuBLAS wants to know of a dtype: single precision is exact, and what half precision adds up in."""
 
-    def __init__(self, number: int, compute: int, scale: str, batched: Callable[..., Any] | None) -> None:
-        self.number, self.compute, self.batched = number, compute, batched
+    def __init__(
+        self, number: int, compute: int, scale: str, batched: Callable[..., Any] | None, tensors: bool = False
+    ) -> None:
+        self.number, self.exact, self.batched, self.tensors = number, compute, batched, tensors
         self.scalars = np.asarray([1, 0], scale)  # host memory, which must last
         self.one = self.scalars.ctypes.data
         self.zero = self.one + self.scalars.itemsize
 
+    @property
+    def compute(self) -> int:
+        """What is computed with: single precision may be rounded for tensor cores."""
+        if not self.tensors:
+            return self.exact
+        return int(_TENSORS.get(get_float32_matmul_precision(), self.exact))
+
 
 _FLOAT = np.dtype("float32")
 _SINGLE, _DOUBLE = cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_COMPUTE_64F
+#: What factors of float32 are rounded to, where that is allowed.
+_TENSORS = {"high": cublas.CUBLAS_COMPUTE_32F_FAST_TF32, "medium": cublas.CUBLAS_COMPUTE_32F_FAST_16BF}
+_TF32 = 3  # cuBLAS's mode in which its older functions use tensor cores
 TYPES = {
     np.dtype("float16"): _Type(runtime.CUDA_R_16F, _SINGLE, "float32", None),
-    np.dtype("float32"): _Type(runtime.CUDA_R_32F, _SINGLE, "float32", cublas.sgemmBatched),
+    np.dtype("float32"): _Type(runtime.CUDA_R_32F, _SINGLE, "float32", cublas.sgemmBatched, tensors=True),
     np.dtype("float64"): _Type(runtime.CUDA_R_64F, _DOUBLE, "float64", cublas.dgemmBatched),
-    np.dtype("complex64"): _Type(runtime.CUDA_C_32F, _SINGLE, "complex64", cublas.cgemmBatched),
+    np.dtype("complex64"): _Type(runtime.CUDA_C_32F, _SINGLE, "complex64", cublas.cgemmBatched, tensors=True),
     np.dtype("complex128"): _Type(runtime.CUDA_C_64F, _DOUBLE, "complex128", cublas.zgemmBatched),
 }
 
 
-def matmul(x1: Any, x2: Any, /, single: bool = False) -> Any:
-    """A product of matrices; of float16 it may be given in float32, in which it is added up."""
+def brain_type() -> _Type:
+    """What cuBLAS wants to know of bfloat16, which is added up in single precision."""
+    return _Type(14, _SINGLE, "float32", None)  # CUDA_R_16BF, which CuPy has no name for
+
+
+def matmul(x1: Any, x2: Any, /, single: bool = False, onto: Any = None) -> Any:
+    """A product of matrices; of 16 bits it may be given in float32, in which it is added up.
+
+    onto: an array of the product's shape, in order in memory, to which it is added.
+    """
     dtype = x1.dtype
     how = TYPES.get(dtype)
     if how is None or x2.dtype != dtype or get_compute_type(dtype) != COMPUTE_TYPE_DEFAULT:
-        return _by_cupy(x1, x2, single)
+        return _by_cupy(x1, x2, single, onto)
     size, tables = dtype.itemsize, how.batched is not None
     made = plan(x1.shape, x1.strides, x2.shape, x2.strides, size, tables)
     if type(made) is Copy:
         x1, x2 = (_copied(x, made.batch) if copy else x for x, copy in zip((x1, x2), made.which, strict=True))
         made = plan(x1.shape, x1.strides, x2.shape, x2.strides, size, tables)
     if type(made) is not Gemm:
-        return _by_cupy(x1, x2, single)
-    y = cupy.ndarray(made.shape, _FLOAT if single else dtype)
+        return _by_cupy(x1, x2, single, onto)
+    y = cupy.ndarray(made.shape, _FLOAT if single else dtype) if onto is None else onto
+    added = onto is not None
     handle, places = get_cublas_handle(), (x2.data.ptr, x1.data.ptr, y.data.ptr)
     many = made.outer[0]
     if many == 1:
-        _multiply(handle, how, made, places, single)
+        multiply(handle, how, made, places, single, added)
     elif tables:
-        _multiply_scattered(handle, how, made, places, size)
+        _multiply_scattered(handle, how, made, places, size, added)
     else:
         steps = [step * n for step, n in zip(made.outer[1:], (size, size, y.itemsize), strict=True)]
         for k in range(many):
             at = tuple(place + k * step for place, step in zip(places, steps, strict=True))
-            _multiply(handle, how, made, at, single)
+            multiply(handle, how, made, at, single, added)
     return y
 
 
-def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
+def affine(x: Any, w: Any, b: Any, /) -> Any:
+    """A product onto memory that is filled with the bias: added up with it, and rounded once."""
+    fits = x.ndim and w.ndim == 2 and b.shape == w.shape[:1] and x.shape[-1] == w.shape[1]
+    if not fits or not x.dtype == w.dtype == b.dtype or x.dtype not in TYPES:
+        return program_of("affine")(x, w, b)
+    y = cupy.empty((*x.shape[:-1], w.shape[0]), x.dtype)
+    y[...] = b
+    return matmul(x, w.T, onto=y) if y.size else y
+
+
+def _by_cupy(x1: Any, x2: Any, single: bool, onto: Any = None) -> Any:
     """CuPy's product, which multiplies vectors of float16 in 16 bits."""
-    if not single and x1.dtype.char == x2.dtype.char == "e":
+    if onto is not None:
+        onto += _by_cupy(x1, x2, single)
+        return onto
+    if not single and x1.dtype.char == x2.dtype.char and x1.dtype.char in "eE":
         return _by_cupy(x1, x2, single=True).astype(x1.dtype)
     if single:
         x1, x2 = x1.astype(_FLOAT), x2.astype(_FLOAT)
@@ -192,38 +227,49 @@ def _by_cupy(x1: Any, x2: Any, single: bool) -> Any:
         return matmul(x1[None], x2[:, None]).reshape(())
 
 
-def _multiply(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], single: bool) -> None:
+def multiply(
+    handle: int, how: _Type, made: Gemm, places: tuple[int, ...], single: bool = False, added: bool = False
+) -> None:
+    """A product as planned, of x2 and x1 at these places; it is written, or added, to the third."""
     at2, at1, at = places
     (flag2, flag1), (n, m, k), (leading2, leading1, leading) = made.flags, made.sizes, made.leading
     number, compute, algorithm = how.number, how.compute, cublas.CUBLAS_GEMM_DEFAULT
     made_of = runtime.CUDA_R_32F if single else number
     many, step2, step1, step = made.batch
+    beta = how.one if added else how.zero
     if many == 1:
         recording.call(
             cublas.gemmEx,
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, at1, number, leading1),
-            *(how.zero, at, made_of, leading, compute, algorithm),
+            *(beta, at, made_of, leading, compute, algorithm),
         )
     else:
         recording.call(
             cublas.gemmStridedBatchedEx,
             *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, step2, at1, number, leading1, step1),
-            *(how.zero, at, made_of, leading, step, many, compute, algorithm),
+            *(beta, at, made_of, leading, step, many, compute, algorithm),
         )
 
 
-def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], size: int) -> None:
+def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], size: int, added: bool) -> None:
     """Two strides for a batch: a table says where every matrix lies."""
     (flag2, flag1), (n, m, k), (leading2, leading1, leading) = made.flags, made.sizes, made.leading
     many = made.outer[0] * made.batch[0]
     made_of = (*places, made.batch[0], *(s * size for s in made.outer[1:]), *(s * size for s in made.batch[1:]), many)
     where = _table(made_of)
     at2 = where.data.ptr
-    at1, at = at2 + 8 * many, at2 + 16 * many
-    recording.call(
-        how.batched,  # type: ignore[arg-type]
-        *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, how.zero, at, leading, many),
-    )
+    at1, at, beta = at2 + 8 * many, at2 + 16 * many, how.one if added else how.zero
+    rounded = how.compute != how.exact
+    if rounded:
+        cublas.setMathMode(handle, _TF32)
+    try:
+        recording.call(
+            how.batched,  # type: ignore[arg-type]
+            *(handle, flag2, flag1, n, m, k, how.one, at2, leading2, at1, leading1, beta, at, leading, many),
+        )
+    finally:
+        if rounded:
+            cublas.setMathMode(handle, 0)
 
 
 _ADDRESSES = cupy.RawKernel(
@@ -273,4 +319,4 @@ def _copied(x: Any, batch: tuple[int, ...] | None) -> Any:
     return cupy.broadcast_to(contiguous(once)[0], x.shape)
 
 
-TABLE: dict[str, Callable[..., Any]] = {"matmul": matmul}
+TABLE: dict[str, Callable[..., Any]] = {"matmul": matmul, "affine": affine}

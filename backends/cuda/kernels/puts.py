@@ -55,7 +55,7 @@ extern "C" __global__ void put_lines(const T *g, const I *i, A *y, I number, I i
 """,
 }
 
-SOURCES = Sources(BODIES)
+SOURCES = Sources(BODIES, dtypes=("float16", "float32", "float64"))
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any) -> Any:

@@ -4,7 +4,6 @@ Their addresses and sizes travel by value, as a structure among the kernel's arg
 device and nothing waits. Blocks of one row of the grid share a tensor.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,15 +12,16 @@ import numpy as np
 
 from lucidgrad.backends.codegen import CUDA, identifier
 from lucidgrad.backends.codegen.steps import StepKernels, StepTrace, step_body
-from lucidgrad.backends.cuda.compiling import ROOM, THREADS, by_value
+from lucidgrad.backends.cuda.compiling import THREADS, by_value
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
+from lucidgrad.backends.cuda.tables import capacity, in_order
 
 __all__ = ["TABLE", "source_of"]
 
 
 def source_of(name: str, trace: StepTrace, tensors: int, recorded: bool = False) -> str:
     """The source of a step's kernel for up to so many tensors; ``recorded``: its settings are in memory."""
-    types = [CUDA.stored(node.dtype) for node in trace.arrays]
+    types = [CUDA.stored(dtype) for dtype in trace.stored]
     count = len(trace.numbers)
     parameters = ", const double *s" if recorded else "".join(f", double s{k}" for k in range(count))
     settings = [f"const double s{k} = s[{k}];" for k in range(count if recorded else 0)]
@@ -30,11 +30,12 @@ def source_of(name: str, trace: StepTrace, tensors: int, recorded: bool = False)
     ]
     body = "\n        ".join(step_body(trace, CUDA))
     return f"""#include <cuda_fp16.h>
+#include <cuda_bf16.h>
 {PREAMBLE}
 typedef long long I;
 struct Table {{ void *lists[{len(types)}][{tensors}]; I sizes[{tensors}]; }};
 
-extern "C" __global__ void {name}(Table table{parameters}) {{
+extern "C" __global__ void __launch_bounds__({THREADS}) {name}(Table table{parameters}) {{
     {" ".join([*pointers, *settings])}
     const I size = table.sizes[blockIdx.y];
     for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (I)gridDim.x * blockDim.x) {{
@@ -50,35 +51,34 @@ class _LaunchedStep:
     def __init__(self, name: str, trace: StepTrace) -> None:
         name = identifier(name)
         self.names = [setting for setting, _ in trace.numbers]
-        self.tensors = ROOM // (8 * (len(trace.arrays) + 1))
-        self._source = functools.partial(source_of, name, trace, self.tensors)
-        self._name = name
+        self.name, self.trace, self.each = name, trace, 8 * (len(trace.arrays) + 1)
+        self.kernels: dict[tuple[int, bool], Any] = {}
 
-    @functools.cached_property
-    def _kernel(self) -> Any:
-        return cupy.RawKernel(self._source(), self._name, options=OPTIONS)
-
-    @functools.cached_property
-    def _recorded(self) -> Any:
-        return cupy.RawKernel(self._source(recorded=True), self._name, options=OPTIONS)
+    def kernel(self, tensors: int, recorded: bool = False) -> Any:
+        """The kernel with a table for so many tensors; ``recorded``: its settings are in memory."""
+        made = self.kernels.get((tensors, recorded))
+        if made is None:
+            text = source_of(self.name, self.trace, tensors, recorded)
+            made = self.kernels[tensors, recorded] = cupy.RawKernel(text, self.name, options=OPTIONS)
+        return made
 
     def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any], repeated: Any = None) -> None:
         """Take the step; what is not in order in memory is copied there and back.
 
         ``repeated`` says which settings are others in each launch of a graph, and where these are.
         """
-        kernel, numbers = self._kernel, [settings[name] for name in self.names]
-        if repeated is not None:
-            kernel, numbers = self._recorded, [repeated(self.names)]
+        numbers = [settings[name] for name in self.names] if repeated is None else [repeated(self.names)]
         later: list[tuple[Any, Any]] = []
-        for start in range(0, len(columns[0]), self.tensors):
-            given = [column[start : start + self.tensors] for column in columns]
-            part = [list(map(cupy.ascontiguousarray, column)) for column in given]
-            for k, (column, ordered) in enumerate(zip(given, part, strict=True)):
-                if k != 1:
-                    later += [pair for pair in zip(column, ordered, strict=True) if pair[0] is not pair[1]]
+        room = capacity(self.each, len(columns[0]))
+        kernel = self.kernel(room, repeated is not None)
+        for start in range(0, len(columns[0]), room):
+            part = []
+            for k, column in enumerate(columns):
+                ordered, copied = in_order(column[start : start + room])
+                part.append(ordered)
+                later += copied if k != 1 else []
             sizes = [array.size for array in part[0]]
-            table = np.zeros((len(part) + 1, self.tensors), np.uint64)
+            table = np.zeros((len(part) + 1, room), np.uint64)
             table[:, : len(sizes)] = [*([array.data.ptr for array in column] for column in part), sizes]
             blocks = min((max(sizes) + 4 * THREADS - 1) // (4 * THREADS), 1024)
             if blocks:

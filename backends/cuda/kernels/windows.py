@@ -172,7 +172,7 @@ BODIES = {name: PLAN + body for name, body in _BODIES.items()}
 SOURCES = Sources(BODIES)
 
 
-def _plan(sizes: Sizes, out: Sizes, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+def plan_of(sizes: Sizes, out: Sizes, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
     """The structure that kernels take."""
     missing = 3 - len(sizes)
     rows = [(1,) * missing + tuple(row) for row in (sizes, out, window, stride)]
@@ -186,7 +186,7 @@ def unfold_windows(x: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dila
     out = out_sizes("unfold_windows", sizes, window, stride, padding, dilation)
     (x,) = contiguous(x)
     y = cupy.empty((*lead, *window, *out), x.dtype)
-    plan = _plan(sizes, out, window, stride, padding, dilation)
+    plan = plan_of(sizes, out, window, stride, padding, dilation)
     launch(SOURCES.kernel("unfold_windows", x.dtype), y.size, x, y, plan, y.size)
     return y
 
@@ -196,7 +196,7 @@ def fold_windows(h: Any, *, sizes: Sizes, stride: Sizes, padding: Sizes, dilatio
     window, out = both[: len(sizes)], both[len(sizes) :]
     (h,) = contiguous(h)
     y = cupy.empty((*lead, *sizes), h.dtype)
-    plan = _plan(sizes, out, window, stride, padding, dilation)
+    plan = plan_of(sizes, out, window, stride, padding, dilation)
     launch(SOURCES.kernel("fold_windows", h.dtype), y.size, h, y, plan, y.size)
     return y
 
@@ -206,7 +206,7 @@ def max_pool(x: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dilation: 
     out = out_sizes("max_pool", sizes, window, stride, padding, dilation, ceil_mode)
     (x,) = contiguous(x)
     y, i = cupy.empty((*lead, *out), x.dtype), cupy.empty((*lead, *out), "int64")
-    plan = _plan(sizes, out, window, stride, padding, dilation)
+    plan = plan_of(sizes, out, window, stride, padding, dilation)
     launch(SOURCES.kernel("max_pool", x.dtype), y.size, x, y, i, plan, y.size)
     return y, i
 
@@ -215,7 +215,7 @@ def pool_put(h: Any, i: Any, *, sizes: Sizes, window: Sizes, stride: Sizes, padd
     lead, out = lead_and_last(h.shape, len(sizes))
     h, i = contiguous(h, i.astype("int64", copy=False))
     y = cupy.empty((*lead, *sizes), h.dtype)
-    plan = _plan(sizes, out, window, stride, padding, dilation)
+    plan = plan_of(sizes, out, window, stride, padding, dilation)
     launch(SOURCES.kernel("pool_put", h.dtype), y.size, h, i, y, plan, y.size)
     return y
 
@@ -234,7 +234,7 @@ def avg_pool(
     out = out_sizes("avg_pool", sizes, window, stride, padding, ones, ceil_mode)
     (x,) = contiguous(x)
     y = cupy.empty((*lead, *out), x.dtype)
-    plan = _plan(sizes, out, window, stride, padding, ones)
+    plan = plan_of(sizes, out, window, stride, padding, ones)
     launch(SOURCES.kernel("avg_pool", x.dtype), y.size, x, y, plan, include, float(divisor or 0), y.size)
     return y
 
@@ -252,7 +252,7 @@ def avg_pool_put(
     lead, out = lead_and_last(h.shape, len(window))
     (h,) = contiguous(h)
     y = cupy.empty((*lead, *sizes), h.dtype)
-    plan = _plan(sizes, out, window, stride, padding, (1,) * len(window))
+    plan = plan_of(sizes, out, window, stride, padding, (1,) * len(window))
     launch(SOURCES.kernel("avg_pool_put", h.dtype), y.size, h, y, plan, include, float(divisor or 0), y.size)
     return y
 

@@ -78,10 +78,28 @@ template <class T> void store(int type, void *address, Int at, T value) {
     throw Failure{NOT_SUPPORTED, "a type without a conversion"};
 }
 
-template <class T> std::vector<T> converted(int type, const void *address, Int rows, Int columns, Int leading) {
+// What a tensor core sees of a single: all but the last bits, rounded to nearest.
+float shortened(float value, int dropped) {
+    uint32_t all = bits<uint32_t>(value);
+    if (!dropped || (all & 0x7F800000) == 0x7F800000) return value;
+    uint32_t odd = (all >> dropped) & 1;
+    return bits<float>(((all + (1u << (dropped - 1)) - 1 + odd) >> dropped) << dropped);
+}
+double shortened(double value, int) { return value; }
+template <class R> std::complex<R> shortened(std::complex<R> value, int dropped) {
+    return {shortened(value.real(), dropped), shortened(value.imag(), dropped)};
+}
+
+template <class T>
+std::vector<T> converted(int type, const void *address, Int rows, Int columns, Int leading, int dropped = 0) {
     std::vector<T> result(rows * columns);
     for (Int j = 0; j < columns; ++j)
-        for (Int i = 0; i < rows; ++i) result[i + j * rows] = load<T>(type, address, i + j * leading);
+        for (Int i = 0; i < rows; ++i) {
+            if constexpr (is_complex<T> && !is_single<T>)
+                result[i + j * rows] = static_cast<const T *>(address)[i + j * leading];
+            else
+                result[i + j * rows] = shortened(load<T>(type, address, i + j * leading), dropped);
+        }
     return result;
 }
 
@@ -90,6 +108,9 @@ struct Mixed {
     int transa, transb, m, n, k;
     int type_a, lda, type_b, ldb, type_c, ldc;
     int compute;
+
+    // Bits of singles that tensor cores don't look at.
+    int dropped() const { return compute == single_fast_tf32 ? 13 : compute == single_fast_bfloat ? 16 : 0; }
 
     const char *problem() const {
         if (transa < 0 || transa > 2 || transb < 0 || transb > 2) return "invalid operation";
@@ -136,12 +157,12 @@ struct Mixed {
         auto *left = static_cast<const T *>(a), *right = static_cast<const T *>(b);
         auto *result = static_cast<T *>(c);
         Int ld_left = lda, ld_right = ldb, ld_result = ldc;
-        if (type_a != same) {
-            copy_a = converted<T>(type_a, a, rows_a, columns_a, lda);
+        if (type_a != same || dropped()) {
+            copy_a = converted<T>(type_a, a, rows_a, columns_a, lda, dropped());
             left = copy_a.data(), ld_left = std::max<Int>(1, rows_a);
         }
-        if (type_b != same) {
-            copy_b = converted<T>(type_b, b, rows_b, columns_b, ldb);
+        if (type_b != same || dropped()) {
+            copy_b = converted<T>(type_b, b, rows_b, columns_b, ldb, dropped());
             right = copy_b.data(), ld_right = std::max<Int>(1, rows_b);
         }
         if (type_c != same) {

@@ -11,6 +11,7 @@ from lucidgrad.extents import check_shape
 from lucidgrad.ops.pooling import max_pool
 from lucidgrad.tensor import Tensor
 
+from .arguments import table
 from .pooling import check_rank
 
 __all__ = [
@@ -65,12 +66,11 @@ def _adaptive_avg(name: str, axes: int, x: Any, output_size: Any) -> Any:
         return x.reshape((*lead, *blocks)).mean(axis=tuple(range(len(lead) + 1, len(lead) + 2 * axes, 2)))
     for k, (n, count) in enumerate(zip(sizes, counts)):  # a mean over a box is a mean of means
         axis = x.ndim - axes + k
-        places, inside, lengths = _spans(n, count)
         rest = (1,) * (axes - k - 1)
-        taken: Any = lg.take(x, lg.tensor(places, dtype=lg.int64, device=x.device), axis=axis)
-        mask = lg.tensor(inside, dtype=lg.bool, device=x.device).reshape((len(places), count, *rest))
-        total = lg.where(mask, taken, 0).sum(axis=axis)
-        x = total / lg.tensor(lengths, dtype=x.dtype, device=x.device).reshape((count, *rest))
+        taken: Any = lg.take(x, table(x, _spans, n, count, part=(0,), dtype=lg.int64), axis=axis)
+        mask = table(x, _spans, n, count, part=(1,), dtype=lg.bool)
+        total = lg.where(mask.reshape((*mask.shape, *rest)), taken, 0).sum(axis=axis)
+        x = total / table(x, _spans, n, count, part=(2,)).reshape((count, *rest))
     return x
 
 
@@ -84,10 +84,9 @@ def _adaptive_max(name: str, axes: int, x: Any, output_size: Any, return_indices
     place: Any = lg.zeros((1, 1), dtype=lg.int64, device=x.device)
     inside: Any = lg.ones((1, 1), dtype=lg.bool, device=x.device)
     for n, count in zip(sizes, counts):  # (elements, windows) of planes, one axis after the other
-        more, within, _ = _spans(n, count)
-        shape = place.shape[0] * len(more), place.shape[1] * count
-        at_axis = lg.tensor(more, dtype=lg.int64, device=x.device)[None, :, None, :]
-        here = lg.tensor(within, dtype=lg.bool, device=x.device)[None, :, None, :]
+        at_axis: Any = table(x, _spans, n, count, part=(0,), dtype=lg.int64)[None, :, None, :]
+        here: Any = table(x, _spans, n, count, part=(1,), dtype=lg.bool)[None, :, None, :]
+        shape = place.shape[0] * at_axis.shape[1], place.shape[1] * count
         place = (place[:, None, :, None] * n + at_axis).reshape(shape)
         inside = (inside[:, None, :, None] & here).reshape(shape)
     flat = x.reshape((*lead, math.prod(sizes)))

@@ -2,11 +2,13 @@
 
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import lucidgrad as lg
 from lucidgrad.func import is_transformed
 from lucidgrad.ops.numbers import only_real
+from lucidgrad.ops.tables import kept
 from lucidgrad.tensor import Tensor
 
 Sizes = int | Sequence[int]
@@ -30,6 +32,19 @@ def per_axis(name: str, argument: str, value: Any, axes: int, least: int | None 
     if least is not None and min(value) < least:
         raise RuntimeError(f"{name}: given {argument}={value!r}, expected numbers not below {least}")
     return value
+
+
+def table(x: Tensor, make: Callable[..., Any], *args: Any, dtype: Any = None, part: Any = None) -> Tensor:
+    """What ``make(*args)`` lists, or a part of it, as a tensor beside x; on CUDA it is copied there only once."""
+
+    def made() -> Any:
+        values = make(*args)
+        for k in part or ():
+            values = values[k]
+        return lg.tensor(values, dtype=x.dtype if dtype is None else dtype, device=x.device)
+
+    found: Tensor = kept(x, (make, args, part, str(x.dtype if dtype is None else dtype)), made)
+    return found
 
 
 def with_batch(name: str, x: Tensor, axes: int) -> tuple[Tensor, bool]:

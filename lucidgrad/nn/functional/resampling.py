@@ -14,6 +14,7 @@ from lucidgrad.ops.elementwise.copies import apart
 from lucidgrad.tensor import Tensor
 
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from .arguments import table
 
 __all__ = [
     "channel_shuffle", "interpolate", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "upsample",
@@ -89,16 +90,16 @@ def _taps(n: int, out: int, scale: float | None, cubic: bool, align_corners: boo
     return [[c[k][0] for c in columns] for k in range(most)], [[c[k][1] for c in columns] for k in range(most)]
 
 
-def _weighted(x: Any, axis: int, taps: Taps) -> Any:
+def _weighted(x: Any, axis: int, *how: Any) -> Any:
     """Weighted sums of places along an axis; places without weight don't count, whatever they hold."""
-    places, weights = taps
+    _, weights = _taps(*how)
     rest = (1,) * (x.ndim - axis - 1)
     made: Any = None
-    for at, row in zip(places, weights):
+    for k, row in enumerate(weights):
         if not any(row):
             continue
-        w = lg.tensor(row, dtype=x.dtype, device=x.device).reshape((len(row), *rest))
-        part: Any = lg.take(x, lg.tensor(at, dtype=lg.int64, device=x.device), axis=axis)
+        w = table(x, _taps, *how, part=(1, k)).reshape((len(row), *rest))
+        part: Any = lg.take(x, table(x, _taps, *how, part=(0, k), dtype=lg.int64), axis=axis)
         part = part * w if all(row) else lg.where(w == 0, 0, part) * w
         made = part if made is None else made + part
     return made
@@ -189,10 +190,11 @@ def interpolate(
     for axis, (n, o, factor) in enumerate(zip(input.shape[2:], out, factors), start=2):
         if plain:
             if n != o:
-                at = _nearest(n, o, factor, 0.5 if mode == "nearest-exact" else 0.0, y.dtype == lg.float64)
-                y = lg.take(y, lg.tensor(at, dtype=lg.int64, device=y.device), axis=axis)
+                shift = 0.5 if mode == "nearest-exact" else 0.0
+                at = table(y, _nearest, n, o, factor, shift, y.dtype == lg.float64, dtype=lg.int64)
+                y = lg.take(y, at, axis=axis)
         elif n != o or (factor is not None and factor != 1 and not align_corners):
-            y = _weighted(y, axis, _taps(n, o, factor, mode == "bicubic", bool(align_corners), antialias))
+            y = _weighted(y, axis, n, o, factor, mode == "bicubic", bool(align_corners), antialias)
     return lg.clone(y) if y is input else y
 
 

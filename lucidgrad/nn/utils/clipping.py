@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.ops.lists import clip_all, norm_of_all
 from lucidgrad.shards import shard_of
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -52,10 +53,9 @@ def get_total_norm(
     if not listed:
         return lg.zeros(())
     with lg.no_grad():
-        where = listed[0].device
-        norms = [_norm(t, norm_type) for t in listed]
-        norms = [norm if norm.device == where else norm.to(where) for norm in norms]
-        total = norms[0] if len(norms) == 1 else _norm(lg.stack(norms), norm_type)
+        total = norm_of_all(listed, norm_type)
+        if total is None:
+            total = _norm_one_by_one(listed, norm_type)
     _check_finite(total, norm_type, error_if_nonfinite)
     return total
 
@@ -105,6 +105,13 @@ def _norms_of_wholes(gradients: list[lg.Tensor], p: float, group: Any) -> list[l
     return list(parts if p == 0 else parts ** (1 / p))
 
 
+def _norm_one_by_one(tensors: list[lg.Tensor], p: float) -> lg.Tensor:
+    where = tensors[0].device
+    norms = [_norm(t, p) for t in tensors]
+    norms = [norm if norm.device == where else norm.to(where) for norm in norms]
+    return norms[0] if len(norms) == 1 else _norm(lg.stack(norms), p)
+
+
 def _norm(x: lg.Tensor, p: float) -> lg.Tensor:
     if x.itemsize == 2:  # squares of half precision overflow where the norm does not
         return _norm(x.to(lg.float32), p).to(x.dtype)
@@ -133,6 +140,8 @@ def clip_grads_with_norm_(
     if not gradients:
         return
     with lg.no_grad():
+        if clip_all(gradients, total_norm, _number(max_norm)):
+            return
         # no branch on the norm: that would wait for the device
         factor = lg.clip(_number(max_norm) / (total_norm + 1e-6), None, 1.0)
         fitting = factor

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from lucidgrad.determinism import get_float32_matmul_precision, set_float32_matmul_precision
 from lucidgrad.torch.flags import Switches
 
 _HERE = __name__
@@ -17,6 +18,24 @@ def _flags(**values: Any) -> Iterator[None]:
 
 def _no() -> bool:
     return False
+
+
+class _Products(Switches):
+    """Switches of which one has a meaning: whether products of float32 may use TF32."""
+
+    @property
+    def allow_tf32(self) -> bool:
+        return get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, value: bool) -> None:
+        set_float32_matmul_precision("high" if value else "highest")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "allow_tf32":
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
 
 
 cpu = Switches.known(f"{_HERE}.cpu", "The processor.", get_cpu_capability=lambda: "DEFAULT")
@@ -36,10 +55,10 @@ cuda = Switches.known(
     enable_flash_sdp=lambda enabled: None, enable_mem_efficient_sdp=lambda enabled: None,
     enable_cudnn_sdp=lambda enabled: None, enable_math_sdp=lambda enabled: None, sdp_kernel=_flags,
 )  # fmt: skip
-matmul = Switches.known(
+matmul = _Products.known(
     f"{_HERE}.cuda.matmul",
     "Products of matrices.",
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
+    allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
     fp32_precision="none",
 )  # fmt: skip
 

@@ -36,8 +36,10 @@ def init() -> None:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether products can be computed in bfloat16: not on CUDA."""
-    return False
+    """Whether products can be computed in bfloat16: by the device itself, or by way of float32."""
+    if not is_available() or not hasattr(_lg, "bfloat16"):
+        return False
+    return including_emulation or _lg.cuda.get_device_capability() >= (8, 0)
 
 
 def is_current_stream_capturing() -> bool:

@@ -1,0 +1,81 @@
+"""Many arrays as one argument of a kernel: a table of their addresses and sizes that travels by value.
+
+Nothing is copied to the device and nothing waits. Arguments have room for 4 KB, and since CUDA 12.1 for 32 KB; the
+smaller table is used wherever it suffices, since all of it is sent with each launch.
+"""
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+from cupy_backends.cuda.libs import nvrtc
+
+from .compiling import ROOM, by_value
+
+__all__ = ["CHUNK", "EACH", "FIND", "LARGE_ROOM", "Chunks", "capacity", "chunks", "in_order"]
+
+#: Bytes for a table in the larger room, with some left for the other arguments.
+LARGE_ROOM = 32000
+#: Elements that a block works on, and bytes of an array in a table of blocks.
+CHUNK, EACH = 4096, 20
+
+#: Blocks have consecutive numbers over all arrays: which array, and which of its elements, are this block's.
+FIND = rf"""
+struct Table {{ T *at[COUNT]; long long sizes[COUNT]; int first[COUNT]; }};
+
+#define FIND(t, count) \
+    int mine = 0; \
+    for (int last = (count) - 1; mine < last;) {{ \
+        const int middle = (mine + last + 1) / 2; \
+        if (t.first[middle] <= (int)blockIdx.x) mine = middle; else last = middle - 1; \
+    }} \
+    T *const x = t.at[mine]; \
+    const I start = (I)((int)blockIdx.x - t.first[mine]) * {CHUNK}; \
+    const I end = start + {CHUNK} < t.sizes[mine] ? start + {CHUNK} : t.sizes[mine];
+"""
+
+
+@functools.cache
+def _most() -> int:
+    """Bytes that a table may have: what compiler and driver both know."""
+    both = nvrtc.getVersion() >= (12, 1) and runtime.driverGetVersion() >= 12010
+    return LARGE_ROOM if both else ROOM
+
+
+def capacity(each: int, count: int) -> int:
+    """How many arrays a table for ``count`` of them has room for, at so many bytes each."""
+    return (ROOM if count * each <= ROOM else _most()) // each
+
+
+class Chunks:
+    """A table of some arrays: how many they are, how many blocks they take, and the argument."""
+
+    __slots__ = ("argument", "blocks", "count", "room")
+
+    def __init__(self, arrays: Sequence[Any], room: int) -> None:
+        self.room, self.count = room, len(arrays)
+        sizes = np.asarray([array.size for array in arrays], np.int64)
+        blocks = -(-sizes // CHUNK)
+        self.blocks = int(blocks.sum())
+        longs, firsts = np.zeros((2, room), np.int64), np.zeros(room + room % 2, np.int32)
+        longs[0, : self.count] = [array.data.ptr for array in arrays]
+        longs[1, : self.count] = sizes
+        firsts[: self.count] = np.cumsum(blocks) - blocks
+        self.argument = by_value(np.concatenate([longs.reshape(-1), firsts.view(np.int64)]))
+
+
+def chunks(arrays: Sequence[Any]) -> Iterator[Chunks]:
+    """Tables of arrays that are in order in memory, most of the time one; without those that hold nothing."""
+    arrays = [array for array in arrays if array.size]
+    room = capacity(EACH, len(arrays))
+    for start in range(0, len(arrays), room):
+        yield Chunks(arrays[start : start + room], room)
+
+
+def in_order(arrays: Sequence[Any]) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    """Arrays with their memory in order, and those that had to be copied for it: as given, and copied."""
+    made = [array if array.flags.c_contiguous else cupy.ascontiguousarray(array) for array in arrays]
+    return made, [(old, new) for old, new in zip(arrays, made, strict=True) if old is not new]
