@@ -117,10 +117,11 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Share loops of compiled kernels on the CPU among ``n`` threads.
+    """Share loops of compiled kernels and matrix products on the CPU among ``n`` threads.
 
-    Results do not depend on it. Matrix products have threads of their own, those of NumPy's BLAS
-    (``OPENBLAS_NUM_THREADS``, or the package threadpoolctl).
+    Results of loops do not depend on it. Matrix products are NumPy's: its BLAS is told the number, if it is OpenBLAS;
+    at first it has what ``OPENBLAS_NUM_THREADS`` or ``OMP_NUM_THREADS`` says. In a compiled program they share the
+    threads of loops.
 
     Examples
     --------
@@ -131,6 +132,7 @@ def set_num_threads(n: int) -> None:
     1
     >>> lg.config.set_num_threads(before)
     """
-    from .backends.cpu.compiled import threads
+    from .backends.cpu.compiled import blas, threads
 
     threads.set_num_threads(n)
+    blas.set_num_threads(threads.get_num_threads())

@@ -168,18 +168,20 @@ def attentions(calls):
 
 
 def sequences(calls):
+    """Weights of a state are small enough that steps do not magnify what is rounded."""
+    draw = lambda *shape: calls.draw(*shape) * shape[-1] ** -0.5
     for steps, batch, n in ((6, 3, 5), (1, 2, 4), (9, 1, 8), (4, 13, 21)):
         h, c = calls.draw(batch, n), calls.draw(batch, n)
         for gates, name, states in ((1, "rnn", (h,)), (4, "lstm", (h, c)), (3, "gru", (h,))):
             f = getattr(recurrence, f"{name}_sequence")
-            x, w, b = calls.draw(steps, batch, gates * n), calls.draw(gates * n, n), calls.draw(gates * n)
+            x, w, b = calls.draw(steps, batch, gates * n), draw(gates * n, n), calls.draw(gates * n)
             first = lambda *xs, f=f: f(*xs)[0] if f is not recurrence.rnn_sequence else f(*xs)
             calls.add(f"{name}, {steps} steps", first, x, *states, w, b)
             calls.add(f"{name}, {steps} steps, no bias", first, x, *states, w)
         relu = lambda x, h, w: recurrence.rnn_sequence(x, h, w, nonlinearity="relu")
-        calls.add(f"relu, {steps} steps", relu, calls.draw(steps, batch, n), h, calls.draw(n, n))
+        calls.add(f"relu, {steps} steps", relu, calls.draw(steps, batch, n), h, draw(n, n))
         cells = lambda *xs, n=n: [part[..., -n:] for part in recurrence.lstm_sequence(*xs)]
-        x, w = calls.draw(steps, batch, 4 * n), calls.draw(4 * n, n)
+        x, w = calls.draw(steps, batch, 4 * n), draw(4 * n, n)
         calls.add(f"cell states, {steps} steps", cells, x, h, c, w)
 
 

@@ -22,7 +22,8 @@ EXACT_UNARY = [
     lambda x: lg.clip(x, -1.5, 1.5),
     lambda x: lg.astype(x < 0.25, x.dtype),
 ]
-SMOOTH_UNARY = [lg.tanh, lg.sin, lambda x: lg.exp(-x * x), lambda x: lg.log1p(lg.abs(x)), lg.sigmoid, lg.atan]
+SMOOTH_UNARY = [lg.tanh, lg.sin, lg.sigmoid, lg.atan]
+SMOOTH_UNARY += [lambda x: lg.log1p(lg.abs(x)), lambda x: lg.exp(-x * x / (x * x + 1))]  # none magnifies an ulp
 BINARY = [lg.add, lg.subtract, lg.multiply, lg.maximum, lambda a, b: a / (lg.abs(b) + 0.5)]
 
 

@@ -6,8 +6,10 @@
 
 #ifdef __AVX512F__
 #define BYTES 64 /* of a vector */
+#define MOST 12 /* rows at once: as many as there are registers for */
 #else
 #define BYTES 32
+#define MOST 6
 #endif
 
 #define SELF "panels.c"
@@ -37,11 +39,11 @@ EXPORT void NAME(pack_panels)(const void *task, long begin, long end)
     }
 }
 
-/* Some rows of one panel: as many as there are registers for. */
+/* Some rows of one panel. */
 static inline __attribute__((always_inline)) void NAME(rows)(
     REAL *y, I y_row, const REAL *a, I a_row, const REAL *w, I width, I left, const I count)
 {
-    V s[8], r[8];
+    V s[MOST], r[MOST];
     for (I i = 0; i < count; i++) s[i] = r[i] = (V){0};
     for (I k = 0; k < width; k++, w += WIDE) {
         V one = LOAD(w), two = LOAD(w + LANES);
@@ -71,11 +73,16 @@ EXPORT void NAME(panel_product)(const void *task, long begin, long end)
         const REAL *a = t->a, *w = t->packed + p * width * WIDE;
         REAL *y = t->y + p * WIDE;
         I left = t->columns - p * WIDE, row = 0;
-        for (; row + 8 <= t->rows; row += 8)
-            NAME(rows)(y + row * y_row, y_row, a + row * a_row, a_row, w, width, left, 8);
-        for (; row + 4 <= t->rows; row += 4)
-            NAME(rows)(y + row * y_row, y_row, a + row * a_row, a_row, w, width, left, 4);
-        for (; row < t->rows; row++) NAME(rows)(y + row * y_row, y_row, a + row * a_row, a_row, w, width, left, 1);
+        for (I rest, some; (rest = t->rows - row) > 0; row += some) {
+            REAL *to = y + row * y_row;
+            const REAL *of = a + row * a_row;
+            if (rest >= MOST && rest != 8) /* which is twice four */
+                NAME(rows)(to, y_row, of, a_row, w, width, left, some = MOST);
+            else if (rest >= 4)
+                NAME(rows)(to, y_row, of, a_row, w, width, left, some = 4);
+            else
+                NAME(rows)(to, y_row, of, a_row, w, width, left, some = 1);
+        }
     }
 }
 

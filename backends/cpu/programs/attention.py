@@ -4,20 +4,21 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lucidgrad.backends.cpu.compiled import blas, threads
+from lucidgrad.backends.cpu.compiled.panels import PRODUCTS
 from lucidgrad.levels.program import Equation, Variable
 
-from . import blas
 from .kernels import Written, address, call
 from .loops import collapsed
 from .places import Place, steps_of, whole
 from .planning import Planner
-from .products import leading, usable
+from .products import are_shared, is_large, leading, matrices, usable
 from .steps import real, stored
 
 __all__ = ["HANDLERS"]
 
-#: Elements of the weights that are computed together.
-BLOCK = 131072
+#: Portions of heads that threads take, and elements of weights that there may be at a time, or one head for each thread.
+PORTIONS, MOST_SCORES = 8, 1 << 20
 
 
 def _accepts(equation: Equation) -> bool:
@@ -41,8 +42,17 @@ def _accepts(equation: Equation) -> bool:
 class _Heads:
     """Loops over the axes before the last two, which matrices have in common, and products within them."""
 
-    def __init__(self, planner: Planner, lead: tuple[int, ...]) -> None:
-        self.planner, self.lead = planner, lead
+    def __init__(self, planner: Planner, lead: tuple[int, ...], scores: int, features: int, together: bool) -> None:
+        """``scores``: how many elements the weights of a head have; ``features``: products of numbers for each.
+
+        Threads share the heads, unless something is made of all heads ``together``.
+        """
+        self.planner, self.lead, self.heads = planner, lead, math.prod(lead)
+        self.work = scores * features
+        self.shared = not together and are_shared(self.heads, self.work)
+        portions = max(threads.get_num_threads(), min(PORTIONS, MOST_SCORES // scores)) if self.shared else 1
+        self.grain = -(-self.heads // min(portions, self.heads))
+        self.scratches: dict[str, int] = {}
         self.given: dict[str, Place] = {}
         self.made: dict[str, Place] = {}
         self.others: dict[str, Place] = {}  # what is written and has not a matrix for each head
@@ -65,25 +75,40 @@ class _Heads:
         return found
 
     def scratch(self, word: str, *shape: int, dtype: Any) -> None:
-        """Memory for some heads."""
-        self.others[word] = whole(self.planner.buffer(dtype, math.prod(shape)), shape)
+        """Memory that a head needs for itself: as much as for the portions that threads take heads in."""
+        portions = -(-self.heads // self.grain)
+        self.scratches[word] = math.prod(shape)
+        self.others[word] = whole(self.planner.buffer(dtype, portions * math.prod(shape)), (portions, *shape))
 
-    def step(self, per: int, inner: Sequence[str], kernel: tuple[str, str], clear: str = "") -> Written:
-        """Lines for ``per`` heads at a time: ``some`` from number ``head`` on."""
+    def step(self, inner: Sequence[str], kernel: tuple[str, str], clear: str = "") -> Written:
+        """Lines for each head, by number ``head``."""
         places = self.given | self.made
         sizes, moved = collapsed(self.lead, [p.steps[:-2] for p in places.values()])
-        sizes, moved = (sizes, moved) if sizes else ([1], [[0] for _ in places])
-        *outer, last = sizes
-        loops = [f"for (long i{a} = 0; i{a} < {n}; i{a}++)" for a, n in enumerate(outer)]
-        loops += [f"for (long j = 0; j < {last}; j += {per}) {{"]
-        lines = ["long head = 0;", *loops, f"const long some = {last} - j < {per} ? {last} - j : {per};"]
+        first, last = ("begin", "end") if self.shared else ("0", str(self.heads))
+        lines = [f"for (long head = {first}; head < {last}; head++) {{"]
+        rest = 1
+        for a, n in reversed(list(enumerate(sizes))):
+            lines.append(f"const long i{a} = head / {rest} % {n};")
+            rest *= n
         for (word, place), steps in zip(places.items(), moved, strict=True):
             sort = "const " if word in self.given else ""
-            at = "".join(f" + i{a} * {s}" for a, s in enumerate(steps[:-1]) if s)
-            lines.append(f"{sort}{stored(place.dtype)} *const {word}_at = {word}{at} + j * {steps[-1]};")
-            lines.append(f"enum {{ {word}_step = {steps[-1]} }};")
-        lines += [*inner, "head += some;", "}"]
-        return Written(self.given, self.made | self.others, lines, kernels=[kernel], clear=clear)
+            at = "".join(f" + i{a} * {s}" for a, s in enumerate(steps) if s)
+            lines.append(f"{sort}{stored(place.dtype)} *const {word}_at = {word}{at};")
+        for word, size in self.scratches.items():
+            slot = f"begin / {self.grain} * {size}" if self.shared else "0"
+            lines.append(f"{stored(self.others[word].dtype)} *const {word} = {word}_all + {slot};")
+        total = self.heads * self.work
+        step = Written(
+            self.given,
+            self.made | {f"{w}_all" if w in self.scratches else w: p for w, p in self.others.items()},
+            [*lines, *inner, "}"],
+            units=self.heads if self.shared else 1,
+            elements=total // PRODUCTS,
+            kernels=[kernel],
+            clear=clear,
+        )
+        step.grain, step.multiplies = self.grain, is_large(total)
+        return step
 
     def product(self, letter: str, x1: tuple[str, Place], x2: tuple[str, Place], y: tuple[str, Place]) -> str:
         """One product for head e; a place is named where it lies for this one."""
@@ -95,10 +120,7 @@ class _Heads:
         assert three is not None
         assert not three[0] or n == 1
         turns = [112 if t else 111 for t, _ in (one, two)]
-        return (
-            f"f->blas.{letter}gemm(101, {turns[0]}, {turns[1]}, {m}, {n}, {k}, 1, "
-            f"{a}, {one[1]}, {b}, {two[1]}, 0, {c}, {three[1]});"
-        )
+        return matrices(letter, *turns, m, n, k, (a, one[1]), (b, two[1]), 0, (c, three[1]), not self.shared)
 
 
 def _turned(x: Place) -> Place:
@@ -113,12 +135,12 @@ def _mask(heads: _Heads, m: Any, scale: float, rows: int, columns: int) -> tuple
     heads.given["m"] = place
     kind = real(heads.others["p"].dtype)
     down, along = place.steps[-2:]
-    at = f"m_at[e * m_step + r * {down} + c * {along}]"
+    at = f"m_at[r * {down} + c * {along}]"
     change = f"{at} ? s : ({kind})-LG_INFINITY" if place.dtype == bool else f"s + {at}"
     lines = [
-        f"for (long e = 0; e < some; e++) for (long r = 0; r < {rows}; r++) for (long c = 0; c < {columns}; c++) {{",
-        f"const {kind} s = p[(e * {rows} + r) * {columns} + c] * ({kind}){scale!r};",
-        f"p[(e * {rows} + r) * {columns} + c] = {change};",
+        f"for (long r = 0; r < {rows}; r++) for (long c = 0; c < {columns}; c++) {{",
+        f"const {kind} s = p[r * {columns} + c] * ({kind}){scale!r};",
+        f"p[r * {columns} + c] = {change};",
         "}",
     ]
     return lines, 1.0
@@ -134,9 +156,9 @@ def _mask_slopes(
     heads.made["to_m"] = place
     down, along = place.steps[-2:]
     lines = [
-        f"for (long e = 0; e < some; e++) for (long r = 0; r < {rows}; r++) for (long c = 0; c < {columns}; c++) {{",
-        f"{kind} *const here = s + (e * {rows} + r) * {columns} + c;",
-        f"to_m_at[e * to_m_step + r * {down} + c * {along}] += *here;",
+        f"for (long r = 0; r < {rows}; r++) for (long c = 0; c < {columns}; c++) {{",
+        f"{kind} *const here = s + r * {columns} + c;",
+        f"to_m_at[r * {down} + c * {along}] += *here;",
         f"*here *= ({kind}){scale!r};",
         "}",
     ]
@@ -147,82 +169,73 @@ def _plan_attention(planner: Planner, equation: Equation) -> None:
     (q, k, v, *rest), (out, sums) = equation.inputs, equation.results
     dtype, letter = out.dtype, out.dtype.char.replace("f", "s")
     rows, columns, width = q.shape[-2], k.shape[-2], v.shape[-1]
-    heads = _Heads(planner, out.shape[:-2])
+    heads = _Heads(planner, out.shape[:-2], rows * columns, q.shape[-1] + width, together=False)
     pq, pk, pv = (heads.read(w, planner.place(x)) for w, x in (("q", q), ("k", k), ("v", v)))
     y = heads.write("y", out, q)
     heads.others["total"] = planner.result(sums)
-    per = max(1, BLOCK // (rows * columns))
-    heads.scratch("p", per, rows, columns, dtype=dtype)
-    heads.scratch("rate", per, rows, dtype=dtype)
+    heads.scratch("p", rows, columns, dtype=dtype)
+    heads.scratch("rate", rows, dtype=dtype)
     scores = whole(heads.others["p"].buffer, (rows, columns))
     scale, causal = float(equation.keywords.get("scale", 1.0)), int(equation.keywords.get("causal", False))
     masked, factor = _mask(heads, rest[0] if rest else None, scale, rows, columns)
     kernel = "attention.attention_weights", dtype.char
     down = y.steps[-2]
 
-    here = f"p + e * {rows * columns}"
     fields = ["p", "rate", f"total + head * {rows}", rows, columns, causal, factor]
     inner = [
-        "for (long e = 0; e < some; e++)",
-        heads.product(letter, ("q_at + e * q_step", pq), ("k_at + e * k_step", _turned(pk)), (here, scores)),
+        heads.product(letter, ("q_at", pq), ("k_at", _turned(pk)), ("p", scores)),
         *masked,
-        call(kernel, fields, f"some * {rows}", f"2 * some * {rows * columns}"),
-        "for (long e = 0; e < some; e++) {",
-        heads.product(letter, (here, scores), ("v_at + e * v_step", pv), ("y_at + e * y_step", y)),
+        call(kernel, fields, str(rows), str(2 * rows * columns)),
+        heads.product(letter, ("p", scores), ("v_at", pv), ("y_at", y)),
         f"for (long r = 0; r < {rows}; r++) {{",
-        f"const {real(dtype)} by = rate[e * {rows} + r];",
-        f"for (long c = 0; c < {width}; c++) y_at[e * y_step + r * {down} + c] *= by;",
-        "}",
+        f"const {real(dtype)} by = rate[r];",
+        f"for (long c = 0; c < {width}; c++) y_at[r * {down} + c] *= by;",
         "}",
     ]
-    planner.append(heads.step(per, inner, kernel))
+    planner.append(heads.step(inner, kernel))
 
 
 def _plan_pull(planner: Planner, equation: Equation) -> None:
     h, d, t, q, k, v, *rest = equation.inputs
     dtype, letter = q.dtype, q.dtype.char.replace("f", "s")
     rows, columns = q.shape[-2], k.shape[-2]
-    heads = _Heads(planner, equation.results[0].shape[:-2])
+    features, lead = 3 * q.shape[-1] + 2 * v.shape[-1], equation.results[0].shape[:-2]
+    heads = _Heads(planner, lead, rows * columns, features, together=len(equation.results) > 3)
     ph, pq, pk, pv = (heads.read(w, planner.place(x)) for w, x in (("h", h), ("q", q), ("k", k), ("v", v)))
     ends = [heads.write(f"to_{x}", y, like) for x, y, like in zip("qkv", equation.results, (q, k, v), strict=False)]
     sums = {w: planner.place(x).broadcast((*heads.lead, rows)) for w, x in (("t", t), ("d", d))}
     for w, p in sums.items():
         heads.given[w] = Place(p.buffer, (*p.shape, 1), (*p.steps, 1), p.offset)
-    per = max(1, BLOCK // (rows * columns))
     for w in ("p", "s"):
-        heads.scratch(w, per, rows, columns, dtype=dtype)
+        heads.scratch(w, rows, columns, dtype=dtype)
     for w in ("total", "less"):
-        heads.scratch(w, per, rows, dtype=dtype)
+        heads.scratch(w, rows, dtype=dtype)
     scores = whole(heads.others["p"].buffer, (rows, columns))
     scale, causal = float(equation.keywords.get("scale", 1.0)), int(equation.keywords.get("causal", False))
     masked, factor = _mask(heads, rest[0] if rest else None, scale, rows, columns)
     slopes, share = _mask_slopes(heads, equation.results[3:], scale, rows, columns)
     kernel = "attention.attention_slopes", dtype.char
 
-    at = {w: f"{w}_at + e * {w}_step" for w in (*"hqkv", "to_q", "to_k", "to_v")}
-    weights, slopes_at = ((f"{w} + e * {rows * columns}", scores) for w in "ps")
+    at = {w: f"{w}_at" for w in (*"hqkv", "to_q", "to_k", "to_v")}
+    weights, slopes_at = ((w, scores) for w in "ps")
     turned_weights, turned_slopes = ((word, _turned(place)) for word, place in (weights, slopes_at))
     fields = ["p", "s", "total", "less", rows, columns, causal, factor, share]
     inner = [
-        "for (long e = 0; e < some; e++) {",
         heads.product(letter, (at["q"], pq), (at["k"], _turned(pk)), weights),
         heads.product(letter, (at["h"], ph), (at["v"], _turned(pv)), slopes_at),
         f"for (long r = 0; r < {rows}; r++) {{",
-        f"const {real(dtype)} all = t_at[e * t_step + r * {sums['t'].steps[-1]}];",
-        f"total[e * {rows} + r] = all == ({real(dtype)})-LG_INFINITY ? 0 : all;",
-        f"less[e * {rows} + r] = d_at[e * d_step + r * {sums['d'].steps[-1]}];",
-        "}",
+        f"const {real(dtype)} all = t_at[r * {sums['t'].steps[-1]}];",
+        f"total[r] = all == ({real(dtype)})-LG_INFINITY ? 0 : all;",
+        f"less[r] = d_at[r * {sums['d'].steps[-1]}];",
         "}",
         *masked,
-        call(kernel, fields, f"some * {rows}", f"2 * some * {rows * columns}"),
+        call(kernel, fields, str(rows), str(2 * rows * columns)),
         *slopes,
-        "for (long e = 0; e < some; e++) {",
         heads.product(letter, turned_weights, (at["h"], ph), (at["to_v"], ends[2])),
         heads.product(letter, slopes_at, (at["k"], pk), (at["to_q"], ends[0])),
         heads.product(letter, turned_slopes, (at["q"], pq), (at["to_k"], ends[1])),
-        "}",
     ]
-    planner.append(heads.step(per, inner, kernel, "to_m" if slopes else ""))
+    planner.append(heads.step(inner, kernel, "to_m" if slopes else ""))
 
 
 HANDLERS: dict[str, tuple[Callable[[Equation], bool], Callable[[Planner, Equation], None]]] = {

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from lucidgrad.backends.cpu.compiled import building, memory, threads
+from lucidgrad.backends.cpu.compiled import blas, building, memory, threads
 from lucidgrad.backends.cpu.compiled.library import OFFSET, OFFSET_IS_KNOWN, address
+from lucidgrad.backends.cpu.compiled.panels import PRODUCTS
 from lucidgrad.core.source import run as define
 
-from . import blas, kernels
+from . import kernels
 from .planning import Planner
 from .steps import LANGUAGE
 
@@ -80,22 +81,46 @@ typedef struct {{
     T (*s##dot)(long, const T *, long, const T *, long);
     BLAS(float, s) BLAS(double, d)
 }} blas_table;
+typedef struct {{
+    void (*alone)(int);
+#define DIVIDED(T, s) \\
+    void (*s)(void *, int, int, long, long, long, const T *, long, const T *, long, T, T *, long, int);
+    DIVIDED(float, s) DIVIDED(double, d)
+}} dividing_table;
 typedef struct {{ {called or "int none;"} }} kernel_table;
 typedef struct {{
     char *input[{inputs or 1}], *output[{outputs or 1}], *arena, **constants;
     double numbers[{numbers or 1}];
     blas_table blas;
     kernel_table kernels;
+    dividing_table dividing;
     lg_parallel_for parallel;
     long wrong;
     int threads;
 }} frame;
-typedef struct {{ lg_parallel_for parallel; char **constants; blas_table blas; kernel_table kernels; }} table;
+typedef struct {{
+    lg_parallel_for parallel;
+    char **constants;
+    blas_table blas;
+    dividing_table dividing;
+    kernel_table kernels;
+}} table;
 static inline int lg_share(const frame *f, long elements)
 {{
     const long most = elements / {threads.PER_THREAD};
     return f->threads < 2 || most < 2 ? 1 : most < f->threads ? (int)most : f->threads;
 }}
+#define PRODUCT(T, s) /* of matrices, by several threads if it is large */ \\
+static inline void lg_##s##gemm(const frame *f, int turn_a, int turn_b, long m, long n, long k, const T *a, long lda, \\
+                                const T *b, long ldb, T beta, T *c, long ldc) \\
+{{ \\
+    const int threads = f->dividing.s ? lg_share(f, m * n * k / {PRODUCTS}) : 1; \\
+    if (threads < 2) \\
+        f->blas.s##gemm(101, turn_a, turn_b, m, n, k, 1, a, lda, b, ldb, beta, c, ldc); \\
+    else \\
+        f->dividing.s(f->blas.s##gemm, turn_a, turn_b, m, n, k, a, lda, b, ldb, beta, c, ldc, threads); \\
+}}
+PRODUCT(float, s) PRODUCT(double, d)
 #define DATA(o) (*(char **)((char *)(o) + {OFFSET}))
 #define FLAGS(o) (*(int *)((char *)(o) + {_FLAGS}))
 #define NUMBER(o) (*(double *)((char *)(o) + {_FLOAT}))
@@ -107,13 +132,21 @@ def _main(planner: Planner, overlapping: Sequence[int], calls: Sequence[str]) ->
     inputs, outputs = len(planner.arrays), len(planner.outputs)
     sizes = ", ".join(str(v.size * v.dtype.itemsize) for v in planner.arrays) or "0"
     written = ", ".join(map(str, overlapping)) or "0"
+    products = int(_multiplies(planner))
     return f"""
+static long steps(frame *p)
+{{
+#define f (*p)
+    {chr(10).join(calls)}
+#undef f
+    return 0;
+}}
 EXPORT long lg_program(void *given, char *arena, const table *t, int threads)
 {{
     void **a = (void **)((char *)given + {_ITEMS});
     frame f;
     f.arena = arena, f.constants = t->constants, f.parallel = t->parallel, f.threads = threads, f.wrong = 0;
-    f.blas = t->blas, f.kernels = t->kernels;
+    f.blas = t->blas, f.dividing = t->dividing, f.kernels = t->kernels;
     for (int i = 0; i < {inputs}; i++) {{
         if ((FLAGS(a[i]) & {_PLAIN}) != {_PLAIN}) return 1;
         f.input[i] = DATA(a[i]);
@@ -125,8 +158,11 @@ EXPORT long lg_program(void *given, char *arena, const table *t, int threads)
         for (int i = 0; i < {inputs}; i++)
             if (i != written[k] && f.input[i] < f.input[written[k]] + sizes[written[k]]
                 && f.input[written[k]] < f.input[i] + sizes[i]) return 2;
-    {chr(10).join(calls)}
-    return 0;
+    const int alone = {products} && threads > 1 && t->dividing.alone;
+    if (alone) t->dividing.alone(1);
+    const long found = steps(&f);
+    if (alone) t->dividing.alone(0);
+    return found;
 }}
 """
 
@@ -136,12 +172,18 @@ def _kernels(planner: Planner) -> list[tuple[str, str]]:
     return sorted({key for step in steps for key in step.kernels})
 
 
+def _multiplies(planner: Planner) -> bool:
+    """Whether there are products of matrices."""
+    return any(step.multiplies for own in planner.all() for step in own.steps)
+
+
 def _table(planner: Planner) -> tuple[Any, list[Any]]:
     """The addresses that the function is given in every call, and what must stay alive for them."""
     constants = (ctypes.c_void_p * (len(planner.constants) or 1))(*map(address, planner.constants))
     found = blas.functions() or {}
     words = [threads.parallel(), ctypes.addressof(constants)]
     words += [found.get(f"{letter}{name}") for letter in "sd" for name in ("gemm", "gemv", "dot")]
+    words += blas.dividing() if _multiplies(planner) else [None] * 3
     words += [kernels.address(*key) for key in _kernels(planner)]
     return (ctypes.c_void_p * len(words))(*words), [constants, planner.constants]
 

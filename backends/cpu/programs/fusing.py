@@ -25,6 +25,7 @@ class Run(Step):
     def __init__(self, steps: Sequence[Step], parts: int, width: int) -> None:
         self.steps, self.units, self.width = steps, parts, width
         self.checks = any(step.checks for step in steps)
+        self.multiplies = any(step.multiplies for step in steps)
         self.local: list[Buffer] = []
         self.together = max(1, TOGETHER // width)
         self.grain = self.together * max(1, 32768 // (self.together * width))

@@ -10,7 +10,7 @@ from lucidgrad.backends.cpu.compiled import attention, panels, pools, puts, recu
 from .places import Buffer, Place
 from .steps import Step, is_part, pointer, stored
 
-__all__ = ["Kernel", "Written", "address", "call", "word"]
+__all__ = ["Kernel", "Written", "address", "call", "direct", "word"]
 
 _LIBRARIES = {
     "rows": rows._LIBRARY,
@@ -160,6 +160,11 @@ class Written(Step):
 
     def call(self, name: str) -> list[str]:
         return [*(_cleared(self.made[self.clear]) if self.clear else []), *super().call(name)]
+
+
+def direct(kernel: tuple[str, str], fields: Sequence[Any], begin: str, end: str) -> str:
+    """A call of a kernel for some units, by the thread that is there."""
+    return f"{{ {_task(fields)} f->kernels.{word(*kernel)}(&given, {begin}, {end}); }}"
 
 
 def call(kernel: tuple[str, str], fields: Sequence[Any], units: str, elements: str) -> str:

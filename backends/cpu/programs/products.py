@@ -4,15 +4,16 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from lucidgrad.backends.cpu.compiled import blas, threads
+from lucidgrad.backends.cpu.compiled.panels import PRODUCTS
 from lucidgrad.levels.program import Equation
 
-from . import blas
 from .loops import Entry, Expression, collapsed
 from .places import Buffer, Place, whole
 from .planning import Planner
 from .steps import Step, pointer, real
 
-__all__ = ["accepts", "call", "leading", "plan", "usable"]
+__all__ = ["accepts", "are_shared", "call", "is_large", "leading", "matrices", "plan", "usable"]
 
 
 _SUM = Expression([], "({0} + {1})", (True, True))
@@ -79,6 +80,12 @@ class _Product(Step):
 
     def __init__(self, x1: Place, x2: Place, target: Place) -> None:
         self.x1, self.x2, self.target = x1, x2, target
+        m, k, n = x1.shape[-2], x1.shape[-1], x2.shape[-1]
+        self.count = target.size // (m * n)
+        self.units = self.count if are_shared(self.count, m * n * k) else 1
+        self.elements = target.size * k // PRODUCTS
+        self.grain = max(1, min(-(-self.units // 8), 65536 * self.units // max(self.elements, 1)))
+        self.multiplies = is_large(target.size * k)
 
     def reads(self) -> Iterable[Buffer]:
         return [self.x1.buffer, self.x2.buffer]
@@ -90,14 +97,13 @@ class _Product(Step):
         x1, x2, y = self.x1, self.x2, self.target
         kind, letter = real(y.dtype), y.dtype.char.replace("f", "s")
         m, k, n = x1.shape[-2], x1.shape[-1], x2.shape[-1]
-        lines = ["(void)begin, (void)end;"]
+        lines = ["(void)begin, (void)end;"] if self.units == 1 else []
         lines += [
             f"{'const ' if word != 'y' else ''}{kind} *const {word} = {pointer(p.buffer, p.offset)};"
             for word, p in (("x1", x1), ("x2", x2), ("y", y))
         ]
-        batch = y.size // (m * n)
-        text = call(letter, x1, x2, m, k, n)
-        if batch == 1:
+        text = call(letter, x1, x2, m, k, n, self.units == 1)
+        if self.count == 1:
             lines.append(text.format(a="x1", b="x2", c="y"))
         else:
             lines += self._batches(text, m * n)
@@ -111,9 +117,14 @@ class _Product(Step):
             own.append(step)
             step *= n
         shape, (a, b, c) = collapsed(lead, [first, second, own[::-1]])
-        lines = [f"for (long i{axis} = 0; i{axis} < {n}; i{axis}++)" for axis, n in enumerate(shape)]
+        head = f"for (long e = 0; e < {self.count}; e++) {{"
+        lines = [head if self.units == 1 else "for (long e = begin; e < end; e++) {"]
+        rest = 1
+        for axis, n in reversed(list(enumerate(shape))):
+            lines.append(f"const long i{axis} = e / {rest} % {n};")
+            rest *= n
         at = ["".join(f" + i{axis} * {s}" for axis, s in enumerate(steps) if s) for steps in (a, b, c)]
-        return [*lines, text.format(a=f"x1{at[0]}", b=f"x2{at[1]}", c=f"y{at[2]}")]
+        return [*lines, text.format(a=f"x1{at[0]}", b=f"x2{at[1]}", c=f"y{at[2]}"), "}"]
 
     def _lead(self) -> tuple[int, ...]:
         one, two = self.x1.shape[:-2], self.x2.shape[:-2]
@@ -122,7 +133,7 @@ class _Product(Step):
         return tuple(b if a == 1 else a for a, b in zip(one, two, strict=True))
 
 
-def call(letter: str, x1: Place, x2: Place, m: int, k: int, n: int) -> str:
+def call(letter: str, x1: Place, x2: Place, m: int, k: int, n: int, divided: bool = True) -> str:
     """One product: of vectors where one side is one, as NumPy has it."""
     one, two = leading(x1), leading(x2)
     assert one is not None
@@ -139,7 +150,38 @@ def call(letter: str, x1: Place, x2: Place, m: int, k: int, n: int) -> str:
         rows, columns = (n, k) if two[0] else (k, n)
         return f"f->blas.{letter}gemv(101, {turned}, {rows}, {columns}, 1, {{b}}, {two[1]}, {{a}}, {by}, 0, {{c}}, 1);"
     turns = [112 if t else 111 for t, _ in (one, two)]
-    return (
-        f"f->blas.{letter}gemm(101, {turns[0]}, {turns[1]}, {m}, {n}, {k}, 1, "
-        f"{{a}}, {one[1]}, {{b}}, {two[1]}, 0, {{c}}, {n});"
-    )
+    return matrices(letter, *turns, m, n, k, ("{a}", one[1]), ("{b}", two[1]), 0, ("{c}", n), divided)
+
+
+def matrices(
+    letter: str,
+    turn_a: int,
+    turn_b: int,
+    m: int,
+    n: int,
+    k: int,
+    a: tuple[str, int],
+    b: tuple[str, int],
+    beta: int,
+    c: tuple[str, int],
+    divided: bool = True,
+) -> str:
+    """``c = a @ b + beta * c``, where matrices are addresses with the distance of their rows.
+
+    ``divided``: by several threads if it is large.
+    """
+    places = ", ".join(f"{at}, {far}" for at, far in (a, b))
+    turns, sizes, rest = f"{turn_a}, {turn_b}", f"{m}, {n}, {k}", f"{places}, {beta}, {c[0]}, {c[1]}"
+    if divided:
+        return f"lg_{letter}gemm(f, {turns}, {sizes}, {rest});"
+    return f"f->blas.{letter}gemm(101, {turns}, {sizes}, 1, {rest});"
+
+
+def are_shared(count: int, work: int) -> bool:
+    """Whether threads share so many pieces of work, instead of going through them one by one together."""
+    return count > 1 and (count >= threads.get_num_threads() or not is_large(work))
+
+
+def is_large(work: int) -> bool:
+    """Whether so many products of numbers are worth several threads."""
+    return work // PRODUCTS >= 2 * threads.PER_THREAD

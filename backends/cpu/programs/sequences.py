@@ -1,17 +1,20 @@
-"""Recurrent layers: a loop over time in C, whose products are the BLAS's, with the hand-written kernels of cells."""
+"""Recurrent layers: a loop over time in C, with the hand-written kernels of cells.
+
+Examples of a batch do not know of each other: threads share them, and each goes through all steps with its own.
+"""
 
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.backends.cpu.compiled import panels
+from lucidgrad.backends.cpu.compiled import blas, panels, threads
 from lucidgrad.levels.program import Equation, Variable
 
-from . import blas, reductions
-from .kernels import Written, address, call
+from . import reductions
+from .kernels import Kernel, Written, address, direct
 from .places import Immediate, Place, whole
 from .planning import Planner
-from .products import call as product
+from .products import call as product, is_large, matrices
 from .steps import real
 
 __all__ = ["HANDLERS"]
@@ -44,8 +47,11 @@ class _Layer:
         self.kind, self.letter = real(self.dtype), self.dtype.char.replace("f", "s")
         self.given = {w: planner.contiguous(planner.place(v)) for w, v in given.items() if v is not None}
         self.made: dict[str, Place] = {}
-        self.before: list[str] = []  # lines before the loop
         self.kernels: list[tuple[str, str]] = []
+        wide = panels.width(self.dtype.char)
+        #: Columns of the panels that weights are packed in; None where that does not pay, or can't be done.
+        self.wide = wide if self.batch >= panels.ROWS and self.steps > 1 else None
+        self.work = 0  # products of numbers in all
 
     def write(self, **variables: Variable) -> None:
         """Results."""
@@ -56,10 +62,10 @@ class _Layer:
         self.made[word] = whole(self.planner.buffer(self.dtype, math.prod(shape)), shape)
 
     def matmul(self, a: str, width: int, columns: int, c: str, turned: bool = False) -> str:
-        """``c = a @ w``, or the transposed w, for the rows of a batch; w is packed before where that pays."""
-        wide = panels.width(self.dtype.char)
-        if wide is not None and self.batch >= panels.ROWS and self.steps > 1:
-            return self._panels(wide, a, width, columns, c, turned)
+        """``c = a @ w``, or the transposed w, for the rows that are worked at; w is packed before where that pays."""
+        self.work += self.steps * self.batch * width * columns
+        if self.wide is not None:
+            return self._panels(self.wide, a, width, columns, c, turned)
         buffer = self.given["w"].buffer
         two = Place(buffer, (width, columns), (1, width)) if turned else whole(buffer, (width, columns))
         text = product(self.letter, whole(buffer, (self.batch, width)), two, self.batch, width, columns)
@@ -67,33 +73,46 @@ class _Layer:
 
     def _panels(self, wide: int, a: str, width: int, columns: int, c: str, turned: bool) -> str:
         count, char = -(-columns // wide), self.dtype.char
-        self.scratch("panels", count, width, wide)
+        packed = whole(self.planner.buffer(self.dtype, count * width * wide), (count, width, wide))
         down, along = (1, width) if turned else (columns, 1)
-        fields = ["w", "panels", width, columns, down, along]
-        packing, multiplying = ("panels.pack_panels", char), ("panels.panel_product", char)
-        self.before.append(call(packing, fields, str(count), str(width * columns)))
-        self.kernels += [packing, multiplying]
-        fields = [a, "panels", c, self.batch, width, columns, width, columns]
-        return call(multiplying, fields, str(count), str(self.batch * width * columns // panels.PRODUCTS))
+        fields: list[Any] = [self.given["w"], packed, width, columns, down, along]
+        self.planner.append(Kernel("panels.pack_panels", fields, [packed], count, width * columns))
+        self.given["panels"] = packed
+        self.kernels.append(("panels.panel_product", char))
+        rows = ("long", "to - from")
+        fields = [f"{a} + from * {width}", "panels", f"{c} + from * {columns}", rows, width, columns, width, columns]
+        return direct(self.kernels[-1], fields, "0", str(count))
 
-    def of_weights(self, a: str, y: str, gates: int) -> list[str]:
+    def of_weights(self, to_w: Variable, gates: int) -> None:
         """The recurrent weights' cotangent: a product for the first step, and one for all others."""
-        width = gates * self.n
-        text = f"f->blas.{self.letter}gemm(101, 112, 111, {width}, {self.n}, {{}}, 1, {{}}, {width}, {{}}, {self.n}, "
-        text += f"{{}}, to_w, {self.n});"
-        lines = [text.format(self.batch, a, "h", 0)]
+        width, batch, n = gates * self.n, self.batch, self.n
+
+        def product(rows: int, a: str, y: str, beta: int) -> str:
+            return matrices(self.letter, 112, 111, width, n, rows, (a, width), (y, n), beta, ("to_w", n))
+
+        lines = [product(batch, "a", "h", 0)]
         if self.steps > 1:
-            lines.append(text.format((self.steps - 1) * self.batch, f"{a} + {self.batch * width}", y, 1))
-        return lines
+            lines.append(product((self.steps - 1) * batch, f"a + {batch * width}", "y", 1))
+        given = {"a": self.made["a"], "h": self.given["h"], "y": self.given["y"]}
+        step = Written(given, {"to_w": self.planner.result(to_w)}, lines)
+        step.multiplies = is_large(self.steps * batch * width * n)
+        self.planner.append(step)
 
     def cell(self, name: str, fields: Sequence[Any]) -> str:
-        """A call of a cell's kernel for all rows."""
+        """A call of a cell's kernel for the rows that are worked at."""
         self.kernels.append((name, self.dtype.char))
-        return call((name, self.dtype.char), fields, str(self.batch), str(self.size * WORK))
+        return direct(self.kernels[-1], fields, "from", "to")
 
     def finish(self, lines: Sequence[str]) -> None:
-        """Enter the loop as a step."""
-        self.planner.append(Written(self.given, self.made, [*self.before, *lines], kernels=self.kernels))
+        """Enter the loop as a step: for the rows ``from`` up to ``to``, which are all where the BLAS multiplies."""
+        units, rows = (1, f"0, to = {self.batch}") if self.wide is None else (self.batch, "begin, to = end")
+        elements = self.work // panels.PRODUCTS + self.steps * self.size * WORK
+        lines = [f"const long from = {rows};", "(void)from, (void)to;", *lines]
+        step = Written(self.given, self.made, lines, units=units, elements=elements, kernels=self.kernels)
+        portions = 2 * threads.get_num_threads()
+        step.grain = max(panels.ROWS, -(-self.batch // (portions * panels.ROWS)) * panels.ROWS)
+        step.multiplies = is_large(self.work)
+        self.planner.append(step)
 
     def of_bias(self, to_b: Variable, word: str = "a") -> None:
         """The bias's cotangent: sums over all steps and rows."""
@@ -107,7 +126,8 @@ class _Layer:
         return [f"for (long t = {self.steps - 1}; t >= 0; t--) {{", *lines, "}"]
 
     def zeros(self, *words: str) -> list[str]:
-        return [f"for (long k = 0; k < {self.size}; k++) {' = '.join(f'{w}[k]' for w in words)} = 0;"]
+        cleared = " = ".join(f"{w}[k]" for w in words)
+        return [f"for (long k = from * {self.n}; k < to * {self.n}; k++) {cleared} = 0;"]
 
 
 # -- plain recurrence ------------------------------------------------------------------------------
@@ -122,7 +142,7 @@ def _plan_rnn(planner: Planner, equation: Equation) -> None:
     lines = layer.forwards(
         f"{kind} *const now = hidden + t * {size};",
         layer.matmul(f"(t ? hidden + (t - 1) * {size} : h)", n, n, "now", turned=True),
-        f"for (long e = 0; e < {layer.batch}; e++) {{",
+        "for (long e = from; e < to; e++) {",
         f"{kind} *const row = now + e * {n};",
         f"const {kind} *const in = x + t * {size} + e * {n};",
         f"{each} row[k] = row[k] + in[k]{'' if b is None else ' + b[k]'};",
@@ -135,17 +155,19 @@ def _plan_rnn(planner: Planner, equation: Equation) -> None:
 def _plan_rnn_pull(planner: Planner, equation: Equation) -> None:
     (gy, y, h, w), (a, gh, to_w, to_b) = equation.inputs, equation.results
     layer = _Layer(planner, y, gy=gy, y=y, h=h, w=w)
-    layer.write(a=a, gh=gh, to_w=to_w)
+    layer.write(a=a, gh=gh)
     n, size, kind = layer.n, layer.size, layer.kind
     tanh = equation.keywords.get("nonlinearity", "tanh") == "tanh"
     slope = "1 - now[k] * now[k]" if tanh else f"({kind})(now[k] > 0)"
     lines = layer.backwards(
-        f"const {kind} *const now = y + t * {size}, *const to = gy + t * {size};",
+        f"const {kind} *const now = y + t * {size}, *const above = gy + t * {size};",
         f"{kind} *const row = a + t * {size};",
-        f"#pragma omp simd\nfor (long k = 0; k < {size}; k++) row[k] = ({slope}) * (gh[k] + to[k]);",
+        "#pragma omp simd",
+        f"for (long k = from * {n}; k < to * {n}; k++) row[k] = ({slope}) * (gh[k] + above[k]);",
         layer.matmul("row", n, n, "gh"),
     )
-    layer.finish([*layer.zeros("gh"), *lines, *layer.of_weights("a", "y", 1)])
+    layer.finish([*layer.zeros("gh"), *lines])
+    layer.of_weights(to_w, 1)
     layer.of_bias(to_b)
 
 
@@ -173,7 +195,7 @@ def _cells(n: int, size: int) -> tuple[str, tuple[str, str]]:
 def _plan_lstm_pull(planner: Planner, equation: Equation) -> None:
     (gy, gs, y, s, h, c, w), (a, gh, gc, to_w, to_b) = equation.inputs, equation.results
     layer = _Layer(planner, y, gy=gy, y=y, inner=s, h=h, c=c, w=w)
-    layer.write(a=a, gh=gh, gc=gc, to_w=to_w)
+    layer.write(a=a, gh=gh, gc=gc)
     n, size = layer.n, layer.size
     slopes = _slopes(planner, gs, 4 * n)
     if slopes is not None:
@@ -185,7 +207,8 @@ def _plan_lstm_pull(planner: Planner, equation: Equation) -> None:
     ]
     name = "recurrence.lstm_step_pull"
     lines = layer.backwards(layer.cell(name, fields), layer.matmul(f"a + t * {4 * size}", 4 * n, n, "gh"))
-    layer.finish([*layer.zeros("gh", "gc"), *lines, *layer.of_weights("a", "y", 4)])
+    layer.finish([*layer.zeros("gh", "gc"), *lines])
+    layer.of_weights(to_w, 4)
     layer.of_bias(to_b)
 
 
@@ -228,7 +251,7 @@ def _plan_gru(planner: Planner, equation: Equation) -> None:
 def _plan_gru_pull(planner: Planner, equation: Equation) -> None:
     (gy, gs, y, s, h, w), (to_x, gh, to_w, to_b) = equation.inputs, equation.results
     layer = _Layer(planner, y, gy=gy, y=y, inner=s, h=h, w=w)
-    layer.write(to_x=to_x, gh=gh, to_w=to_w)
+    layer.write(to_x=to_x, gh=gh)
     n, size = layer.n, layer.size
     layer.scratch("a", layer.steps, layer.batch, 3 * n)
     layer.scratch("product", layer.batch, n)
@@ -239,8 +262,9 @@ def _plan_gru_pull(planner: Planner, equation: Equation) -> None:
     ]
     name = "recurrence.gru_step_pull"
     lines = layer.backwards(layer.cell(name, fields), layer.matmul(f"a + t * {3 * size}", 3 * n, n, "product"))
-    lines.append(f"for (long k = 0; k < {size}; k++) gh[k] += product[k];")
-    layer.finish([*layer.zeros("gh", "product"), *lines, *layer.of_weights("a", "y", 3)])
+    lines.append(f"for (long k = from * {n}; k < to * {n}; k++) gh[k] += product[k];")
+    layer.finish([*layer.zeros("gh", "product"), *lines])
+    layer.of_weights(to_w, 3)
     layer.of_bias(to_b)
 
 

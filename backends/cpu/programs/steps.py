@@ -80,6 +80,8 @@ class Step:
     units, grain, elements = 1, 1, 0
     #: Whether it may find that something is wrong with what is given: nothing of the caller's is written before.
     checks = False
+    #: Whether products of matrices are among it.
+    multiplies = False
     #: Kernels that are called, by name and the letter of a dtype.
     kernels: Sequence[tuple[str, str]] = ()
 

@@ -1,0 +1,105 @@
+/* Products of the BLAS, divided among the threads of all other loops.
+ *
+ * A BLAS with threads of its own lets them wait busily for its next product, while those of loops want the processors.
+ * So while a program runs, the BLAS has one thread, and large products are parts of matrices, which it is given. */
+#ifndef REAL
+
+#include <pthread.h>
+#include "parallel.h"
+#include "names.h"
+
+static lg_parallel_for parallel;
+static int (*get_threads)(void);
+static void (*set_threads)(int);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int running, before; /* programs, and threads that the BLAS had */
+
+/* A program begins (1) or ends (0). */
+EXPORT void lg_alone(int begins)
+{
+    pthread_mutex_lock(&lock);
+    if (begins) {
+        if (!running++) {
+            before = get_threads();
+            set_threads(1);
+        }
+    } else if (!--running)
+        set_threads(before);
+    pthread_mutex_unlock(&lock);
+}
+
+/* How many threads the BLAS is to have from now on, or when the last program has ended. */
+EXPORT void lg_blas_threads(int n)
+{
+    pthread_mutex_lock(&lock);
+    if (running)
+        before = n;
+    else
+        set_threads(n);
+    pthread_mutex_unlock(&lock);
+}
+
+/* In a child no program runs: the thread that forked was in Python. */
+static void forked(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    if (running) set_threads(before);
+    running = 0;
+}
+
+EXPORT void lg_products_begin(lg_parallel_for p, int (*get)(void), void (*set)(int))
+{
+    parallel = p, get_threads = get, set_threads = set;
+    pthread_atfork(NULL, NULL, forked);
+}
+
+enum { TURNED = 112, BLOCK = 32 }; /* CBLAS's word; rows or columns that stay together: edges cost */
+
+#define SELF "products.c"
+#include "both_floats.h"
+
+#else
+
+typedef void (*NAME(gemm))(int, int, int, long, long, long, REAL, const REAL *, long, const REAL *, long, REAL, REAL *,
+                           long);
+typedef struct {
+    NAME(gemm) gemm;
+    int turn_a, turn_b, by_rows; /* divided: rows of the result, or its columns */
+    long portion;                /* how many of them */
+    long m, n, k;
+    const REAL *a, *b;
+    REAL *c, beta;
+    long lda, ldb, ldc;
+} NAME(task);
+
+/* One portion at a time, whoever does it: how the BLAS adds up depends on what it is given. */
+static void NAME(part)(void *task, long begin, long end)
+{
+    const NAME(task) *t = task;
+    const long all = t->by_rows ? t->m : t->n;
+    for (long from = begin * t->portion; begin < end; begin++, from += t->portion) {
+        const long some = all - from < t->portion ? all - from : t->portion;
+        const REAL *a = t->a, *b = t->b;
+        REAL *c = t->c;
+        if (t->by_rows)
+            a += from * (t->turn_a == TURNED ? 1 : t->lda), c += from * t->ldc;
+        else
+            b += from * (t->turn_b == TURNED ? t->ldb : 1), c += from;
+        t->gemm(101, t->turn_a, t->turn_b, t->by_rows ? some : t->m, t->by_rows ? t->n : some, t->k, 1, a, t->lda, b,
+                t->ldb, t->beta, c, t->ldc);
+    }
+}
+
+/* c = a @ b + beta c, by at most so many threads: of the larger side, since each repeats what is done for the other. */
+EXPORT void NAME(lg_products)(NAME(gemm) gemm, int turn_a, int turn_b, long m, long n, long k, const REAL *a, long lda,
+                              const REAL *b, long ldb, REAL beta, REAL *c, long ldc, int threads)
+{
+    const long all = m > n ? m : n, blocks = (all + BLOCK - 1) / BLOCK;
+    const double work = (double)m * n * k / (1 << 23); /* portions that are worth a call */
+    const long wanted = work < threads ? threads : work > 4 * threads ? 4 * threads : (long)work;
+    const long portion = (blocks + wanted - 1) / wanted * BLOCK;
+    NAME(task) t = {gemm, turn_a, turn_b, m > n, portion, m, n, k, a, b, c, beta, lda, ldb, ldc};
+    parallel(NAME(part), &t, (all + portion - 1) / portion, 1, threads);
+}
+
+#endif
