@@ -50,11 +50,10 @@ class Section(NamedTuple):
 
 def device_section() -> Section:
     """What the machine is."""
-    import cupy
-
     from lucidgrad.bench.gpu import peak
+    from lucidgrad.core.device import backend_named
 
-    best, runtime = peak(), cupy.cuda.runtime
+    best, runtime = peak(), backend_named("cuda").cuda.runtime
     found = runtime.getDeviceProperties(0)
     free, total = runtime.memGetInfo()
     rows = {

@@ -35,9 +35,9 @@ class Peak:
 
 def peak(device: int = 0) -> Peak:
     """The peak of a CUDA device."""
-    import cupy
+    from lucidgrad.core.device import backend_named
 
-    found = cupy.cuda.runtime.getDeviceProperties(device)
+    found = backend_named("cuda").cuda.runtime.getDeviceProperties(device)
     name = found["name"].decode() if isinstance(found["name"], bytes) else str(found["name"])
     clock = float(found.get("memoryClockRate", 0)) * 1e3
     bandwidth = 2 * clock * float(found.get("memoryBusWidth", 0)) / 8
