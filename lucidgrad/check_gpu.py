@@ -96,8 +96,8 @@ def _told(command: list[str], seconds: float) -> tuple[int, str]:
     """Run a program in the clone; its status, -1 after so many seconds, and what it printed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, env=os.environ)
-    except subprocess.TimeoutExpired as late:
-        return -1, f"{late.stdout or ''}\nended after {seconds:.0f} s"
+    except subprocess.TimeoutExpired:
+        return -1, f"ended after {seconds:.0f} s"
     return done.returncode, done.stdout + done.stderr
 
 
