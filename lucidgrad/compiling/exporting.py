@@ -180,8 +180,8 @@ def _alone(plan: Plan, given: int, held: dict[Variable, Any]) -> Program:
     together = next(filter(communicates, equations), None)
     if together is not None:
         raise RuntimeError(
-            f"export: the function communicates with other processes ({together.primitive.name}), which a file does not "
-            f"know of; export what one process computes"
+            f"export: the function communicates with other processes ({together.primitive.name}), which a file "
+            f"does not know of; export what one process computes"
         )
     for equation in equations:  # arrays of other libraries, as they are now
         if type(equation.primitive) is Action:
