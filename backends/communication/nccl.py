@@ -113,7 +113,10 @@ class Line:
             try:
                 self.comm = nccl.NcclCommunicator(size, made, rank)
             except nccl.NcclError as error:
-                raise EngineError(f"NCCL can't connect the {size} members of {name!r}: {error}") from error
+                raise EngineError(
+                    f"NCCL can't connect the {size} members of {name!r}: {error}; each process needs a GPU of its own, "
+                    f"such as lucidgrad.cuda.set_device(int(os.environ['LOCAL_RANK']))"
+                ) from error
             self.place = streams.place_for(device, Stream(non_blocking=True))
         _watchdog.lines.append(self)
 
@@ -334,10 +337,11 @@ class NCCLEngine(Engine):
     """Members that meet at a place, under a title that they have in common."""
 
     name, host = "nccl", False
-    operations = frozenset(_OPERATIONS)
 
     def __init__(self, meeting: Meeting, title: str, rank: int, size: int, timeout: float) -> None:
         self._meeting, self._title, self.rank, self.size, self.timeout = meeting, title, rank, size, timeout
+        # NCCL multiplies by 1/n first, which rounds unless n is a power of two; then the sum is divided.
+        self.operations = frozenset(_OPERATIONS) if size & (size - 1) == 0 else Engine.operations
         self._lines: dict[int, Line] = {}  # by device
         self._channels: dict[tuple[int, int, int], Channel] = {}  # by sender, receiver and device
         self._parts: dict[tuple[int, ...], int] = {}  # how often the same members were split off
