@@ -72,7 +72,7 @@ def gpt():
     return example.GPT(11).double()
 
 
-def data(kind, seed, rows=12):
+def data(kind, seed, rows=24):
     """A batch, and what is wanted of it."""
     rng = np.random.default_rng(seed)
     if kind is gpt:

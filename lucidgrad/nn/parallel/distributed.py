@@ -9,6 +9,7 @@ import lucidgrad as lg
 from lucidgrad.autograd import passes
 from lucidgrad.communication import collectives, functional, groups
 from lucidgrad.func import trees
+from lucidgrad.nn.hooks import everywhere
 from lucidgrad.nn.module import Module
 
 from .buckets import BYTES, FIRST_BYTES
@@ -116,7 +117,9 @@ class DistributedDataParallel(Module):
             self.process_group = groups.resolve(group, "DistributedDataParallel")
             if self.process_group is None:
                 raise ValueError("DistributedDataParallel: this process is not in process_group")
-        if self.process_group is None or self.process_group.size() == 1:
+        alone = self.process_group is None or self.process_group.size() == 1
+        self._passes_on = alone and type(self).forward is DistributedDataParallel.forward
+        if alone:
             return
         self._device = _checked_device(module, device_ids)
         ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
@@ -196,6 +199,12 @@ class DistributedDataParallel(Module):
                     x.copy_(part.reshape(tuple(x.shape)))
 
     # -- calls
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        """`forward`, with the hooks around it; where there is nothing to do, the module itself."""
+        if self._passes_on and self._hooks is None and not everywhere:
+            return self.module(*inputs, **kwargs)
+        return super().__call__(*inputs, **kwargs)
+
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's outputs."""
         reducer = self._reducer
