@@ -70,6 +70,11 @@ def _cases():
     }  # fmt: skip
 
 
+def _compiled(function, **options):
+    """Compiled, mostly as a list of calls: a compiler takes its time, and has its turn in the tests below."""
+    return lg.compile(function, options={"backend": "flat"} if DEVICE == "cpu" else {}, **options)
+
+
 def _total(value):
     """The sum over all processes of a number."""
     whole = lg.asarray([float(value)], dtype=lg.float64)
@@ -193,7 +198,7 @@ def check_compiled(function, x):
     before = world.started
     expected = step(x)
     count = world.started - before
-    compiled = lg.compile(step, fullgraph=True)
+    compiled = _compiled(step, fullgraph=True)
     for _ in range(4):
         before = world.started
         _close(compiled(x), expected, 1e-14)
@@ -236,7 +241,7 @@ def check_compiled_without_use():
 def check_compiled_with_a_history(function, x):
     """Gradients are asked for outside: forwards and backwards communicate as they do without compiling."""
     f, world = _curved(function), dist.group.WORLD
-    compiled = lg.compile(f, fullgraph=True)
+    compiled = _compiled(f, fullgraph=True)
     made = []
     for g in (f, compiled, compiled, compiled):
         z, started = x.detach().requires_grad_(), [world.started]
@@ -253,7 +258,7 @@ def check_compiled_with_a_history(function, x):
 
 def check_compiled_anew_in_one_process():
     """A process that traces once more, since its batch has another size, says no more than the others."""
-    rank, n = _rank()
+    rank, _ = _rank()
     w = _draw(3, seed=8).requires_grad_()
     loss = lambda x: F.all_reduce((x @ w).square().sum())
     compiled = lg.compile(loss, fullgraph=True)
