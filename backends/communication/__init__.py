@@ -3,13 +3,13 @@
 import importlib
 from typing import Any
 
-from .engine import Done, Engine, Launch, Pending
+from .engine import Done, Engine, EngineError, Launch, Pending
 
-__all__ = ["Done", "Engine", "Launch", "Pending", "connect", "described", "end", "launched", "missing"]
+__all__ = ["Done", "Engine", "EngineError", "Launch", "Pending", "connect", "described", "end", "launched", "missing"]
 
 #: The modules, each with ``missing()``, ``connect(launch, host)`` and ``end()``; those for host memory know who they are
 #: among how many: ``launched()``, by which ``library()``.
-ENGINES = {"lone": ".lone", "mpi": ".mpi"}
+ENGINES = {"lone": ".lone", "mpi": ".mpi", "nccl": ".nccl"}
 
 
 def _module(name: str) -> Any:

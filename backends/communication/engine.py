@@ -19,6 +19,11 @@ class Launch(NamedTuple):
     local_size: int
     address: str | None = None
     port: int | None = None
+    timeout: float = 1800.0  # seconds that an operation may take
+
+
+class EngineError(RuntimeError):
+    """An operation failed: another process has ended, calls were different, or took too long."""
 
 
 class Pending:
@@ -48,9 +53,10 @@ class Engine:
 
     name: ClassVar[str]
     host: ClassVar[bool]  # whether arrays are in host memory
-    operations: ClassVar[frozenset[str]] = frozenset({"sum", "prod", "max", "min"})  # perhaps "avg"
+    operations: frozenset[str] = frozenset({"sum", "prod", "max", "min"})  # perhaps "avg"
     rank: int
     size: int
+    timeout: float = 1800.0  # seconds that an operation may take, where nobody waits for it
 
     def takes(self, array: Any) -> bool:
         """Whether an array is in memory that the engine reads and writes; copies of others are."""

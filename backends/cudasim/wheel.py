@@ -16,7 +16,7 @@ PACKAGES = ("cupy", "cupy_backends", "cupyx")
 TESTED = ("14.0", "14.1", "14.2")  # docs/cudasim.md says how
 INSTALL = f'pip install "cupy-cuda12x=={TESTED[-1]}.*"'
 # What the stand-ins replace. A version number follows: `libcublas.so.12`.
-LIBRARIES = "cuda cudart nvrtc nvJitLink cublas cublasLt curand cufft cusolver cusparse".split()
+LIBRARIES = "cuda cudart nvrtc nvJitLink cublas cublasLt curand cufft cusolver cusparse nccl".split()
 RUNTIME = "cupy_backends.cuda.api.runtime"
 
 
@@ -104,7 +104,7 @@ def survey(wheel: Wheel) -> Survey:
             f"names the functions of the CUDA runtime inside it nor links libcudart (was it stripped?); use the "
             f"wheel: {INSTALL}"
         )
-    standard = {"cuda": "1", "curand": "10"}
+    standard = {"cuda": "1", "curand": "10", "nccl": "2"}
     for name in LIBRARIES:
         if not any(soname.startswith(f"lib{name}.so.") for soname in sonames):
             sonames.add(f"lib{name}.so.{standard.get(name, wheel.cuda)}")

@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.backends.communication import Engine, Pending
+from lucidgrad.backends.communication import Engine, EngineError, Pending
 from lucidgrad.core.dtype import named, rank as kind_of
 
 from . import debugging
 from .buffers import Buffer, check_alike, check_tensors
 from .groups import ProcessGroup, ReduceOp, resolve
-from .work import Work
+from .work import Work, failed
 
 
 # -- what all have in common ---------------------------------------------------------------------
@@ -87,7 +87,11 @@ def _begun(
         for buffer in buffers:
             buffer.restore()
 
-    work = Work(name, start(), group, finish, results)
+    try:
+        pending = start()
+    except EngineError as error:
+        raise failed(name, group, error) from error
+    work = Work(name, pending, group, finish, results)
     if async_op:
         return work
     work.wait()

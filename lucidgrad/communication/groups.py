@@ -100,34 +100,21 @@ class ProcessGroup:
         return self._engines.get("cpu")
 
     def engine(self, kind: str) -> Engine:
-        """The engine for tensors on a kind of device; all members ask for the first time at the same point."""
+        """The engine for tensors on a kind of device."""
         found = self._engines.get(kind)
         if found is None:
-            found = self._engines[kind] = self._open(kind)
+            found = self._engines[kind] = self._other(kind)
         return found
 
-    def _open(self, kind: str) -> Engine:
+    def _other(self, kind: str) -> Engine:
         name = self._backends.get(kind, None if kind == "cuda" else self._backends.get("cpu"))
-        if name is None:
-            have = ", ".join(f"{engine} for {device}" for device, engine in self._backends.items())
-            raise RuntimeError(
-                f"given a tensor on {kind!r}, but this group has only {have}; move it, or pass backend=None to "
-                f"init_process_group"
-            )
-        if self.host is not None and name == self.host.name:
+        if self.host is not None and name == self.host.name:  # staged, unless the library takes CUDA memory
             return self.host
-        if name == "auto":  # NCCL if all can, else staged through host memory
-            name = "nccl" if self._all_agree(engines.missing("nccl") is None) else "mpi"
-            self._backends[kind] = name
-            return self.engine(kind)
-        return engines.connect(name, self.launch._replace(rank=self._rank, size=self.size()), self.host)
-
-    def _all_agree(self, yes: bool) -> bool:
-        if self.host is None:
-            return yes
-        flag = devices.backend_named("cpu").full((1,), int(yes), None, "cpu")
-        self.host.all_reduce(flag, "min").wait(self.timeout)
-        return bool(flag[0])
+        have = ", ".join(f"{engine} for {device}" for device, engine in self._backends.items())
+        raise RuntimeError(
+            f"given a tensor on {kind!r}, but this group has only {have}; move it, or pass backend=None to "
+            f"init_process_group"
+        )
 
     def abort(self, code: int) -> None:
         """End all processes of the job."""
@@ -329,10 +316,21 @@ def init_process_group(
         from lucidgrad import cuda
 
         cuda.set_device(device_id)
+    launch = launch._replace(timeout=seconds)
+    if backends.get("cuda") == "auto":
+        backends["cuda"] = "nccl" if _all_agree(opened["cpu"], engines.missing("nccl") is None, seconds) else "mpi"
+    if backends.get("cuda") == "nccl":
+        opened["cuda"] = engines.connect("nccl", launch, opened.get("cpu"))
     made = ProcessGroup(range(launch.size), launch.rank, opened, backends, launch, seconds, group_name or "world")
     _made.append(made)
     GroupMember.WORLD = made
     _begin_watch(made)
+
+
+def _all_agree(host: Engine, yes: bool, seconds: float) -> bool:
+    flag = devices.backend_named("cpu").full((1,), int(yes), None, "cpu")
+    host.all_reduce(flag, "min").wait(seconds)
+    return bool(flag[0])
 
 
 def _begin_watch(world: ProcessGroup) -> None:
@@ -351,9 +349,10 @@ def _begin_watch(world: ProcessGroup) -> None:
         return True
 
     def end() -> None:
-        if host is not None:
-            engines.end(host.name)
+        for name in names:
+            engines.end(name)
 
+    names = [engine.name for engine in sorted(world._engines.values(), key=lambda engine: engine.host)]
     _watch = failures.Watch(f"process {world.rank()} of {world.size()}", leave, world.abort, end)
     _watch.begin(alone=world.size() == 1)
 
@@ -540,6 +539,15 @@ def new_group(
             opened["cpu"] = engine
     if world.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
+    if backends.get("cuda") == "nccl":
+        parent = world._engines.get("cuda")
+        if parent is not None and parent.name == "nccl":
+            part = parent.split(members, use_local_synchronization)
+        else:
+            part = engines.connect("nccl", world.launch, opened.get("cpu"))
+        assert part is not None
+        part.timeout = seconds
+        opened["cuda"] = part
     made = ProcessGroup(
         members,
         members.index(world.rank()),

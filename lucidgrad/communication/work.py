@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.backends.communication import Pending
+from lucidgrad.backends.communication import EngineError, Pending
 
 from .groups import ProcessGroup
 
@@ -29,6 +29,11 @@ class DistBackendError(DistError):
     >>> issubclass(dist.DistBackendError, dist.DistError)
     True
     """
+
+
+def failed(name: str, group: ProcessGroup, error: EngineError) -> DistBackendError:
+    """What to raise when an engine could not start or end an operation."""
+    return DistBackendError(f"{name}: process {group.rank()} of {group!r}: {error}")
 
 
 class Work:
@@ -63,6 +68,9 @@ class Work:
                 f"init_process_group"
             )
             raise self._error from None
+        except EngineError as error:
+            self._error = failed(self._name, self._group, error)
+            raise self._error from error
         finish, self._finish = self._finish, None
         finish()
         return True

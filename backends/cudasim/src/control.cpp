@@ -116,6 +116,12 @@ int fail(int code, const char *format, ...) {
     return code;
 }
 
+void remember(const std::string &text) {
+    Lock lock;
+    fault = text;
+    if (settings().trace) fprintf(stderr, "cudasim: %s\n", text.c_str());
+}
+
 std::string take_detail(int code) {
     if (code != detail_code) return "";
     detail_code = OK;
@@ -206,7 +212,7 @@ SIM_API int cudasim_counters(uint64_t *out, int n) {
 SIM_API const char *cudasim_counter_names() {
     return "bytes_to_device,bytes_to_host,bytes_on_device,copies_to_device,copies_to_host,copies_on_device,"
            "allocations,frees,synchronisations,launches,library_calls,compilations,memsets,callbacks,waits,"
-           "graph_launches,graph_nodes";
+           "graph_launches,graph_nodes,nccl_calls,nccl_bytes";
 }
 
 SIM_API size_t cudasim_launches(char *buffer, size_t size) {

@@ -81,7 +81,7 @@ SIM_API int cudaEventQuery(void *handle) {
     auto event = event_of(handle);
     if (!event) return bad_event("cudaEventQuery", handle);
     if (event->capture) return captured(*event, "cudaEventQuery");
-    if (!event->last || event->last->done) return OK;
+    if (!event->last || event->last->done) return take_deferred();
     if (++event->last->queries < patience) return NOT_READY;
     auto recording = event->last;
     int code = poke(recording->stream, recording->order);
@@ -94,7 +94,7 @@ SIM_API int cudaEventSynchronize(void *handle) {
     if (!event) return bad_event("cudaEventSynchronize", handle);
     if (event->capture) return captured(*event, "cudaEventSynchronize");
     counters().synchronisations++;
-    if (!event->last || event->last->done) return OK;
+    if (!event->last || event->last->done) return take_deferred();
     auto recording = event->last;
     return drain(recording->stream, recording->order);
 }

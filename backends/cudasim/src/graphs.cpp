@@ -295,7 +295,7 @@ SIM_API int cudaGraphLaunch(void *executable, void *handle) {
     for (Node node : graph->nodes) {
         if (node.work)
             node.work = [graph, work = std::move(node.work)] { return work(); };
-        int code = enqueue(stream, std::move(node));
+        int code = node.launch ? node.launch(stream, graph) : enqueue(stream, std::move(node));
         result = result ? result : code;
     }
     return result;

@@ -40,12 +40,16 @@ struct Node {  // a piece of work on its way to a stream, or in a graph
     Work work;
     Tally tally;
     bool host = false;  // a host function: runs without the lock and may not touch the device
+    // Instead of `work`, for what has to be made anew by each launch of a graph: gives it to the stream, with what the
+    // work needs to keep.
+    std::function<int(const StreamRef &, std::shared_ptr<void>)> launch = {};
 };
 
 struct Op {
     uint64_t order;  // in which order the host submitted things; a dependency always has a smaller one
     Node node;
     std::shared_ptr<Recording> wait;
+    bool delayed = false;  // it was tried, and waits for another process
 };
 
 struct Stream {
@@ -71,6 +75,11 @@ int enqueue(const StreamRef &stream, Node node, std::shared_ptr<Recording> wait 
 int drain(const StreamRef &stream, uint64_t limit = everything);
 int poke(const StreamRef &stream, uint64_t limit);  // the same, but never waits for another thread's host function
 int drain_device(int device);  // -1: all
+// For a thread of our own: go on where eager work was left. What fails there is reported to the next one who waits.
+void resume(const Stream *except = nullptr);
+void run_in_background(const StreamRef &stream, uint64_t limit);
+int take_deferred();                  // such a failure, once
+void set_kick(void (*kick)());        // wakes that thread: another one has finished what it was stuck at
 bool idle(const StreamRef &stream);  // nothing to do, and nothing that it would wait for
 uint64_t last_order();
 bool anything_pending();

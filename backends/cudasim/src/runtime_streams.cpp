@@ -79,7 +79,7 @@ SIM_API int cudaStreamQuery(void *handle) {
         if (!done()) return NOT_READY;
     }
     stream->queries = 0;
-    return OK;
+    return take_deferred();
 }
 
 SIM_API int cudaStreamAddCallback(void *handle, void (*function)(void *, int, void *), void *data, unsigned flags) {

@@ -44,11 +44,14 @@ enum Error {
     NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901, CAPTURE_MERGE = 902,
     CAPTURE_UNMATCHED = 903, CAPTURE_UNJOINED = 904, CAPTURE_ISOLATION = 905, CAPTURE_IMPLICIT = 906,
     CAPTURED_EVENT = 907, CAPTURE_WRONG_THREAD = 908,
+    LATER = -1,  // not an error: work that waits for another process, and has to be called again
 };
 // Remember a failure: the code for cudaGetLastError, the sentence for Python's last_fault(). Returns the code.
 int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // What `fail` said last in this thread, if it was about this code; each sentence is given once. For texts of errors.
 std::string take_detail(int code);
+// Remember a sentence only: for libraries whose errors are not the runtime's.
+void remember(const std::string &text);
 // Something that is not emulated: says so on stderr (once per name) and returns NOT_SUPPORTED.
 int unsupported(const char *name);
 
@@ -88,7 +91,8 @@ bool capturing(void *stream);
 struct Counters {
     uint64_t bytes_to_device, bytes_to_host, bytes_on_device, copies_to_device, copies_to_host, copies_on_device,
         allocations, frees, synchronisations, launches, library_calls, compilations, memsets, callbacks, waits,
-        graph_launches, graph_nodes;  // what graphs give to streams is counted as what it is, too
+        graph_launches, graph_nodes,  // what graphs give to streams is counted as what it is, too
+        nccl_calls, nccl_bytes;       // bytes that the ranks of this process put in
 };
 Counters &counters();
 void count_launch(const std::string &kernel);          // a kernel of a module, under its name

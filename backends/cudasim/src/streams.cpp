@@ -15,7 +15,11 @@ struct Everything {
     std::map<void *, StreamRef> by_handle;
     uint64_t order = 0;
     size_t pending = 0;
-    bool stuck = false;  // an eager operation had to be left in its queue, as another thread is in a host function
+    bool stuck = false;  // an operation had to be left in its queue: another thread is in a host function, or a
+                         // communication waits for another process
+    int deferred = OK;   // what failed in the background
+    std::string deferred_text;
+    void (*kick)() = nullptr;
 };
 
 Everything &all() {
@@ -69,7 +73,7 @@ bool finished(const StreamRef &stream, uint64_t limit) {
     return stream->queue.empty() || stream->queue.front().order > limit;
 }
 
-enum Manner { patient, impatient };  // impatient: leave the operation if another thread is in a host function
+enum Manner { patient, impatient };  // impatient: leave the operation if it waits for a thread or a process
 int drain(const StreamRef &stream, uint64_t limit, Manner manner);
 
 int keep_first(int first, int second) { return first ? first : second; }
@@ -116,8 +120,26 @@ int run(Stream &stream, const Op &op) {
     return node.work();
 }
 
-int drain(const StreamRef &stream, uint64_t limit, Manner manner) {
+// Lazily, what a stream will wait for runs before the work in front of that wait, as far as it waits for nothing itself:
+// nothing orders the two, and if it should have waited, that has to show.
+int run_ahead(const StreamRef &stream, uint64_t limit, Manner manner) {
+    auto waits = [](const Op &op) { return op.wait && !op.wait->done; };
+    std::vector<std::pair<StreamRef, uint64_t>> ahead;
+    for (auto &op : stream->queue) {
+        if (op.order > limit) break;
+        if (!waits(op) || op.wait->stream == stream) continue;
+        uint64_t until = op.wait->order;
+        for (auto &other : op.wait->stream->queue)
+            if (waits(other) && other.order <= until) until = other.order - 1;
+        ahead.push_back({op.wait->stream, until});
+    }
     int result = OK;
+    for (auto &[other, until] : ahead) result = keep_first(result, drain(other, until, manner));
+    return result;
+}
+
+int drain(const StreamRef &stream, uint64_t limit, Manner manner) {
+    int result = settings().lazy && all().pending > 1 ? run_ahead(stream, limit, manner) : OK;
     while (!finished(stream, limit)) {
         if (stream->busy) {
             if (manner == impatient) {
@@ -133,23 +155,34 @@ int drain(const StreamRef &stream, uint64_t limit, Manner manner) {
         stream->runner = std::this_thread::get_id();
         Op &op = stream->queue.front();
         bool ready = run_before(*stream, op, manner, result);
-        bool host = op.node.host;
+        bool slow = op.node.host || op.delayed, done = false;
         if (ready) {
-            result = keep_first(result, run(*stream, op));
-            stream->queue.pop_front();
-            all().pending--;
+            int code = run(*stream, op);
+            done = code != LATER;
+            if (done) {
+                result = keep_first(result, code);
+                stream->queue.pop_front();
+                all().pending--;
+            } else {
+                op.delayed = true;
+            }
         }
         stream->busy = false;
+        if (ready && !done && manner == patient) {  // no announcement: two that wait would wake each other for ever
+            wait_for_change();
+            continue;
+        }
         announce_change();
-        if (!ready) {
+        if (!done) {
             all().stuck = true;
             return result;
         }
-        if (host && all().stuck && !settings().lazy) {
+        if (!all().stuck) continue;
+        if (settings().lazy) {
             all().stuck = false;
-            for (auto &streams : all().by_device)
-                for (auto &other : std::vector<StreamRef>(streams))
-                    if (other != stream) drain(other, everything, impatient);
+            if (all().kick) all().kick();
+        } else if (slow) {
+            resume(stream.get());
         }
     }
     forget_if_done(stream);
@@ -243,7 +276,33 @@ int enqueue(const StreamRef &stream, Node node, std::shared_ptr<Recording> wait)
     return settings().lazy ? OK : drain(stream, everything, impatient);
 }
 
-int drain(const StreamRef &stream, uint64_t limit) { return drain(stream, limit, patient); }
+int drain(const StreamRef &stream, uint64_t limit) {
+    int code = drain(stream, limit, patient);
+    return keep_first(code, take_deferred());
+}
+
+void run_in_background(const StreamRef &stream, uint64_t limit) {
+    int code = drain(stream, limit, impatient);
+    if (!code || all().deferred) return;
+    all().deferred = code;
+    all().deferred_text = take_detail(code);
+}
+
+void resume(const Stream *except) {
+    all().stuck = false;
+    for (auto &streams : all().by_device)
+        for (auto &stream : std::vector<StreamRef>(streams))
+            if (stream.get() != except) run_in_background(stream, everything);
+}
+
+int take_deferred() {
+    if (!all().deferred) return OK;
+    int code = all().deferred;
+    all().deferred = OK;
+    return fail(code, "%s", all().deferred_text.c_str());
+}
+
+void set_kick(void (*kick)()) { all().kick = kick; }
 
 int poke(const StreamRef &stream, uint64_t limit) {
     int result = OK;
@@ -262,7 +321,7 @@ int drain_device(int device) {
             if (device < 0 || size_t(device) == d)
                 streams.insert(streams.end(), all().by_device[d].begin(), all().by_device[d].end());
         streams = adversarial(streams, limit, false);
-        if (streams.empty()) return result;
+        if (streams.empty()) return keep_first(result, take_deferred());
         int code = drain(streams[0], limit, patient);
         result = keep_first(result, code);
         if (code == NOT_PERMITTED) return result;  // called by a host function: its own stream can't be waited for
@@ -294,13 +353,13 @@ int synchronise(void *handle) {
     if (stream->capture) return invalidate(*stream, CAPTURE_UNSUPPORTED, "cudaStreamSynchronize");
     if (int code = check_legacy_use(*stream, "cudaStreamSynchronize")) return code;
     counters().synchronisations++;
-    if (!stream->legacy) return drain(stream, all().order, patient);
+    if (!stream->legacy) return drain(stream, all().order);
     // Nothing may be queued in the legacy stream itself; waiting for it still waits for the blocking streams.
     int result = OK;
     uint64_t limit = all().order;
     for (auto &other : adversarial(all().by_device[size_t(stream->device)], limit, true))
         result = keep_first(result, drain(other, limit, patient));
-    return keep_first(result, drain(stream, limit, patient));
+    return keep_first(result, drain(stream, limit));
 }
 
 int at_once(const char *what, const Work &work) {
