@@ -70,5 +70,5 @@ def is_traced() -> bool:
 
 
 def untraceable(reason: str) -> None:
-    """Something that only Python does: no program is made of what is being traced, if anything is, and this says why."""
+    """Say why no program can be made of what is being traced, if anything is: Python does something that none does."""
     fail(reason)

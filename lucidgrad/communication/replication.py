@@ -1,8 +1,8 @@
 """Values that are the same in all members of a group, and count once: what parts of one layer exchange.
 
-`functional` differentiates the sum of what all processes compute. Where all compute the same from parts of their own, and
-one loss is meant, not as many as there are processes, these pairs are right: what was *spread* to all is *totalled* on
-the way back, parts that were *joined* are *parted*. Each is the adjoint of the other.
+`functional` differentiates the sum of what all processes compute. Where all compute the same from parts of their own,
+and one loss is meant, not as many as there are processes, these pairs are right: what was *spread* to all is *totalled*
+on the way back, parts that were *joined* are *parted*. Each is the adjoint of the other.
 """
 
 from collections.abc import Sequence
@@ -90,11 +90,11 @@ def rank_join(xp: Any, x: Any, /, *, group: Any, axis: int, length: int) -> Any:
     if group.size() == 1:
         return backend.copy(x)
     padded = backend.zeros((*x.shape[:axis], sizes[0], *x.shape[axis + 1 :]), backend.dtype_of(x), backend.device_of(x))
-    padded = backend.write(padded, (*(slice(None),) * axis, slice(0, sizes[group.rank()])), x)
+    padded = backend.write(padded, (*(slice(None),) * axis, slice(0, sizes[group.rank()]), ...), x)
     whole = box(backend.zeros((group.size(), *padded.shape), backend.dtype_of(x), backend.device_of(x)))
     if group.talks:
         collectives.all_gather_into_tensor(whole, box(padded), group=group)
-    cut = [whole.array[(k, *(slice(None),) * axis, slice(0, size))] for k, size in enumerate(sizes)]
+    cut = [whole.array[(k, *(slice(None),) * axis, slice(0, size), ...)] for k, size in enumerate(sizes)]
     return concat(list(map(box, cut)), axis=axis).array
 
 
@@ -117,9 +117,9 @@ def rank_part(xp: Any, x: Any, /, *, group: Any, axis: int, length: int) -> Any:
     if int(x.shape[axis]) != length:
         raise ValueError(f"rank_part: given shape {tuple(x.shape)}, expected {length} along axis {axis}")
     begin = sum(sizes[: group.rank()])
-    part = x[(*(slice(None),) * axis, slice(begin, begin + sizes[group.rank()]))]
+    part = x[(*(slice(None),) * axis, slice(begin, begin + sizes[group.rank()]), ...)]
     return devices.by_array[type(x)].copy(part)
 
 
 for _each in (rank_total, rank_join):
-    _each.primitive.silenced = silenced  # type: ignore[attr-defined]
+    _each.primitive.silenced = silenced  # type: ignore[union-attr]

@@ -20,7 +20,9 @@ def test_shares_are_pytorchs(count, drop_last):
             ours = DistributedSampler(range(count), **words)
             theirs = torch.utils.data.distributed.DistributedSampler(range(count), **words)
             assert (ours.num_samples, ours.total_size) == (theirs.num_samples, theirs.total_size)
-            assert np.array_equal(list(ours), np.array([int(i) for i in theirs]).reshape(-1)) and len(ours) == len(theirs)
+            assert np.array_equal(list(ours), np.array([int(i) for i in theirs]).reshape(-1)) and len(ours) == len(
+                theirs
+            )
 
 
 def test_an_empty_dataset_has_empty_shares():

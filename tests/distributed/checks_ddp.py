@@ -58,7 +58,14 @@ def mlp():
 
 def cnn():
     lg.manual_seed(4)
-    layers = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3, stride=2), nn.BatchNorm2d(4), nn.Tanh()
+    layers = (
+        nn.Conv2d(1, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.Conv2d(4, 4, 3, stride=2),
+        nn.BatchNorm2d(4),
+        nn.Tanh(),
+    )
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(36, 3)).double()
 
 
@@ -72,7 +79,7 @@ def gpt():
     return example.GPT(11).double()
 
 
-def data(kind, seed, rows=12):
+def data(kind, seed, rows=24):
     """A batch, and what is wanted of it."""
     rng = np.random.default_rng(seed)
     if kind is gpt:
@@ -346,7 +353,7 @@ def check_parameters_that_some_or_all_leave_out():
     alone, model = pair(branches, find_unused_parameters=True, bucket_cap_mb=1e-4)
     n, rank = dist.get_world_size(), dist.get_rank()
     x, _ = data(mlp, 0)
-    for step in range(3):
+    for _ in range(3):
         alone.zero_grad(), model.zero_grad()
         used = (0,) if rank == 0 else (0, 1)  # nobody uses the last part
         (model(mine(x), *used) ** 2).mean().backward()
@@ -442,7 +449,9 @@ def check_uneven_inputs():
     for by_all, options in ((True, {}), (False, {"bucket_cap_mb": 0.001, "find_unused_parameters": True})):
         alone, model = pair(mlp, **options)
         optimizers = [lg.optim.SGD(m.parameters(), lr=0.1) for m in (alone, model)]
-        batches = [[data(mlp, 10 * r + k, 4) for k in range(2 + 2 * (r + 1 == n) + (n > 2 and r == 0))] for r in range(n)]
+        batches = [
+            [data(mlp, 10 * r + k, 4) for k in range(2 + 2 * (r + 1 == n) + (n > 2 and r == 0))] for r in range(n)
+        ]
         with model.join(divide_by_initial_world_size=by_all):
             for k, (x, y) in enumerate(batches[rank]):
                 optimizers[1].zero_grad()
@@ -467,10 +476,14 @@ def check_uneven_inputs():
 def check_uneven_inputs_may_be_an_error():
     model = DistributedDataParallel(mlp())
     n, rank = dist.get_world_size(), dist.get_rank()
-    with pytest.raises(RuntimeError, match=r"processes \[0\] have no inputs any more"):
+
+    def uneven():
         with model.join(throw_on_early_termination=True):
             for k in range(1 + (rank > 0)):
                 loss_of(model, *data(mlp, k, 4)).backward()
+
+    with pytest.raises(RuntimeError, match=r"processes \[0\] have no inputs any more"):
+        uneven()
     with pytest.raises(RuntimeError, match="SyncBatchNorm"), DistributedDataParallel(nn.SyncBatchNorm(3)).join():
         pass
     assert n > 1 and model._joining is None
@@ -517,7 +530,9 @@ def check_sixteen_bits_travel():
     sizes = []
     real = collectives.all_to_all_single, collectives.all_gather_into_tensor
     collectives.all_to_all_single = lambda out, x, **kw: (sizes.append((x.dtype, x.size)), real[0](out, x, **kw))[1]
-    collectives.all_gather_into_tensor = lambda out, x, **kw: (sizes.append((x.dtype, x.size)), real[1](out, x, **kw))[1]
+    collectives.all_gather_into_tensor = lambda out, x, **kw: (sizes.append((x.dtype, x.size)), real[1](out, x, **kw))[
+        1
+    ]
     try:
         model(lg.ones(2, 40)).sum().backward()
     finally:
@@ -633,7 +648,11 @@ def check_programs_follow_no_sync():
     for of_backward in (True, False):
         model, alone, together = DistributedDataParallel(mlp()), mlp(), DistributedDataParallel(mlp())
         called = compiled(model)
-        run = lambda x, y, m=model if of_backward else called: loss_of(m, x, y).backward()
+        network = model if of_backward else called
+
+        def run(x, y, network=network):
+            loss_of(network, x, y).backward()
+
         run = compiled(run) if of_backward else run
         loss_of(alone, x, y).backward()
         loss_of(together, x, y).backward()

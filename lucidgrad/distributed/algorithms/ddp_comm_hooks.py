@@ -1,7 +1,7 @@
 """Communication hooks of `DistributedDataParallel`: gradients as they are, or in 16 bits.
 
-A sum of 16-bit numbers is computed in float32 and rounded once. So that no more than 16 bits travel, each process sums a
-part of the bucket, which the others send it, and sends the rounded mean back to all.
+A sum of 16-bit numbers is computed in float32 and rounded once. So that no more than 16 bits travel, each process sums
+a part of the bucket, which the others send it, and sends the rounded mean back to all.
 """
 
 import sys

@@ -7,7 +7,7 @@ sum of what the second one gives. All processes have the same inputs and the sam
 import fnmatch
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import lucidgrad as lg
 from lucidgrad import nn
@@ -119,7 +119,9 @@ class ParallelStyle:
 
     _inputs: Placement
     _outputs: Placement
-    _kinds: dict[type, tuple[type, int, str]]  # by layer: the layer that is cut, the weight's axis, and what it counts
+    _kinds: ClassVar[
+        dict[type, tuple[type, int, str]]
+    ]  # by layer: the layer that is cut, the weight's axis, and what it counts
 
     def __init__(
         self,
@@ -131,7 +133,8 @@ class ParallelStyle:
         for name, given in {"input_layouts": input_layouts, "output_layouts": output_layouts}.items():
             if given is not None and not isinstance(given, Placement):
                 raise TypeError(
-                    f"{type(self).__name__}: given {name} of type {type(given).__name__}, expected Replicate() or Shard(dim)"
+                    f"{type(self).__name__}: given {name} of type {type(given).__name__}, expected Replicate() or "
+                    f"Shard(dim)"
                 )
         if not use_local_output:
             raise ValueError(f"{type(self).__name__}: given use_local_output=False, expected True: outputs are tensors")
@@ -151,13 +154,15 @@ class ParallelStyle:
             )
         made, axis, counts = found
         if isinstance(module, nn.Embedding) and not _is_plain(module):
-            raise ValueError(f"{type(self).__name__}: given an Embedding with max_norm or padding_idx, expected neither")
+            raise ValueError(
+                f"{type(self).__name__}: given an Embedding with max_norm or padding_idx, expected neither"
+            )
         if source is not None and group.size() > 1:
             with lg.no_grad():
                 for p in module.parameters():
                     collectives.broadcast(p, groups.get_global_rank(group, source), group=group)
         cut = _Cut(group, getattr(module, counts), self.input_layouts, self.output_layouts)
-        weight: Any = module.weight
+        weight: Any = module.get_parameter("weight")
         for name, p in list(module.named_parameters(recurse=False)):
             if name == "bias" and axis != 0:
                 continue  # added to sums, whole
@@ -165,7 +170,7 @@ class ParallelStyle:
                 own = p.narrow(axis if p is weight else 0, cut.begin, cut.end - cut.begin).clone()
             module.register_parameter(name, nn.Parameter(own, requires_grad=p.requires_grad))
         module.__class__ = made
-        module._cut = cut  # type: ignore[assignment]
+        module._cut = cut
 
 
 def _is_plain(module: Any) -> bool:
@@ -173,7 +178,9 @@ def _is_plain(module: Any) -> bool:
 
 
 class ColwiseParallel(ParallelStyle):
-    """Each process computes some of a layer's outputs: it has rows of a `Linear`'s weight, or columns of an `Embedding`.
+    """Each process computes some of a layer's outputs.
+
+    It has rows of a `Linear`'s weight, or columns of an `Embedding`.
 
     Parameters
     ----------
@@ -196,7 +203,7 @@ class ColwiseParallel(ParallelStyle):
     """
 
     _inputs, _outputs = Replicate(), Shard(-1)
-    _kinds = {
+    _kinds: ClassVar[Any] = {
         nn.Linear: (_ColumnwiseLinear, 0, "out_features"),
         nn.Embedding: (_ColumnwiseEmbedding, 1, "embedding_dim"),
     }
@@ -229,7 +236,7 @@ class RowwiseParallel(ParallelStyle):
     """
 
     _inputs, _outputs = Shard(-1), Replicate()
-    _kinds = {
+    _kinds: ClassVar[Any] = {
         nn.Linear: (_RowwiseLinear, 1, "in_features"),
         nn.Embedding: (_RowwiseEmbedding, 0, "num_embeddings"),
     }
@@ -286,8 +293,8 @@ def parallelize_module(
         return module
     if not isinstance(parallelize_plan, Mapping):
         raise TypeError(
-            f"parallelize_module: given a plan of type {type(parallelize_plan).__name__}, expected a style, or styles by "
-            f"the names of layers"
+            f"parallelize_module: given a plan of type {type(parallelize_plan).__name__}, expected a style, or styles "
+            f"by the names of layers"
         )
     for pattern, style in parallelize_plan.items():
         if not isinstance(style, ParallelStyle):

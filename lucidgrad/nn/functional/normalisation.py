@@ -147,10 +147,8 @@ def batch_norm_of_all(
 
     _check_channels("batch_norm", x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     if _is_short(x):
-        given = (lg.astype(part, lg.float32) if part is not None else None for part in (weight, bias))
-        y = batch_norm_of_all(
-            lg.astype(x, lg.float32), running_mean, running_var, *given, momentum, eps, group
-        )  # fmt: skip
+        wide: Any = [None if part is None else lg.astype(part, lg.float32) for part in (x, weight, bias)]
+        y = batch_norm_of_all(wide[0], running_mean, running_var, wide[1], wide[2], momentum, eps, group)
         return lg.astype(y, x.dtype)
     channels, axes = x.shape[1], (0, *range(2, x.ndim))
     n = x.size // channels if channels else 0

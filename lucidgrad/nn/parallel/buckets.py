@@ -25,8 +25,8 @@ def plan_buckets(entries: Iterable[Entry], limits: Sequence[int]) -> list[list[i
     entries
         In the order in which the gradients are expected.
     limits
-        Bytes at which a bucket is full: of the first bucket of a kind, of the second, and so on; the last one counts for
-        all that follow. A gradient is never cut, so a bucket may hold more.
+        Bytes at which a bucket is full: of the first bucket of a kind, of the second, and so on; the last one counts
+        for all that follow. A gradient is never cut, so a bucket may hold more.
 
     Returns
     -------

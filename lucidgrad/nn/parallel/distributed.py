@@ -9,6 +9,7 @@ import lucidgrad as lg
 from lucidgrad.autograd import passes
 from lucidgrad.communication import collectives, functional, groups
 from lucidgrad.func import trees
+from lucidgrad.nn.hooks import everywhere
 from lucidgrad.nn.module import Module
 
 from .buckets import BYTES, FIRST_BYTES
@@ -35,7 +36,8 @@ class DistributedDataParallel(Module):
     output_device, dim, check_reduction, batched_grad_copy
         Accepted; they choose nothing.
     broadcast_buffers, forward_sync_buffers : bool, optional
-        Whether buffers become those of the first process before each call; the second is the newer name. True by default.
+        Whether buffers become those of the first process before each call, True by default; the second is the newer
+        name.
     init_sync : bool
         Whether parameters are compared and begin as those of the first process; False if they are alike for sure.
     process_group : ProcessGroup, optional
@@ -111,12 +113,14 @@ class DistributedDataParallel(Module):
         self._joining: Joining | None = None
         self._reducer: Reducer | None = None
         self.require_backward_grad_sync = True
-        self.process_group = None
+        self.process_group: Any = None
         if group is not None or groups.is_initialized():
             self.process_group = groups.resolve(group, "DistributedDataParallel")
             if self.process_group is None:
                 raise ValueError("DistributedDataParallel: this process is not in process_group")
-        if self.process_group is None or self.process_group.size() == 1:
+        alone = self.process_group is None or self.process_group.size() == 1
+        self._passes_on = alone and type(self).forward is DistributedDataParallel.forward
+        if alone:
             return
         self._device = _checked_device(module, device_ids)
         ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
@@ -128,8 +132,8 @@ class DistributedDataParallel(Module):
         trained = [(name, p) for name, p in named if p.requires_grad]
         if not trained:
             raise RuntimeError(
-                "DistributedDataParallel: given a module without a parameter that requires grad, expected one at least: "
-                "it needs no wrapper"
+                "DistributedDataParallel: given a module without a parameter that requires grad, expected one; "
+                "without any it needs no wrapper"
             )
         self._reducer = Reducer(
             trained, self.process_group, limits, find_unused=find_unused_parameters, static_graph=static_graph,
@@ -196,6 +200,12 @@ class DistributedDataParallel(Module):
                     x.copy_(part.reshape(tuple(x.shape)))
 
     # -- calls
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        """`forward`, with the hooks around it; where there is nothing to do, the module itself."""
+        if self._passes_on and self._hooks is None and not everywhere:
+            return self.module(*inputs, **kwargs)
+        return super().__call__(*inputs, **kwargs)
+
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's outputs."""
         reducer = self._reducer
@@ -347,7 +357,7 @@ class DistributedDataParallel(Module):
     def _set_params_and_buffers_to_ignore_for_model(
         module: Module, params_and_buffers_to_ignore: Iterable[str]
     ) -> None:
-        module._ddp_params_and_buffers_to_ignore = list(params_and_buffers_to_ignore)  # type: ignore[assignment]
+        module._ddp_params_and_buffers_to_ignore = list(params_and_buffers_to_ignore)
 
 
 def _refuse(**given: Any) -> None:
@@ -377,15 +387,15 @@ def _checked_device(module: Module, device_ids: Sequence[Any] | None) -> Any:
     devices = {str(p.device) for p in module.parameters()}
     if len(device_ids) > 1 or len(devices) > 1:
         raise ValueError(
-            f"DistributedDataParallel: given device_ids={list(device_ids)} and a module on {', '.join(sorted(devices))}, "
-            f"expected one device per process; leave device_ids out for a module on several"
+            f"DistributedDataParallel: given device_ids={list(device_ids)} and a module on "
+            f"{', '.join(sorted(devices))}, expected one device per process; leave device_ids out for several"
         )
     (first,) = device_ids
     device = lg.empty(0, device=lg.device(first)).device
     if devices != {str(device)}:
         raise ValueError(
-            f"DistributedDataParallel: given device_ids=[{device}] and a module on {devices.pop()}, expected the device "
-            f"of the module; move it there first"
+            f"DistributedDataParallel: given device_ids=[{device}] and a module on {devices.pop()}, expected the "
+            f"module's device; move it there first"
         )
     return device
 

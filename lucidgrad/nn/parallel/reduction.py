@@ -160,8 +160,8 @@ class Reducer:
         now = _Pass(len(self.parameters))
         if self.hook is not None and now.is_pure:
             raise RuntimeError(
-                "DistributedDataParallel: given a communication hook, which has no derivative and belongs to no program, "
-                "with "
+                "DistributedDataParallel: given a communication hook, which has no derivative and belongs to no "
+                "program, with "
                 + ("create_graph=True" if now.records else "a compiled backward; compile the module, or the forward")
                 + ", or make the model without register_comm_hook"
             )
@@ -228,7 +228,7 @@ class Reducer:
                 future = hook(state, GradBucket(bucket, at, len(self.buckets), self.parameters))
                 return functools.partial(_take, bucket, future), future.done
             op = groups.ReduceOp.AVG if self.divisor is None else groups.ReduceOp.SUM
-            work = collectives.all_reduce(bucket.flat, op=op, group=self.group, async_op=True)
+            work: Any = collectives.all_reduce(bucket.flat, op=op, group=self.group, async_op=True)
         return functools.partial(_settle, bucket, work, self.divisor), work.is_completed
 
     def _reduce_purely(self, bucket: Bucket) -> None:
@@ -324,7 +324,7 @@ class Reducer:
         out = (
             "let each backward use the same parameters"
             if self.static_graph
-            else "pass find_unused_parameters=True to DistributedDataParallel, or freeze them with requires_grad_(False)"
+            else "pass find_unused_parameters=True to DistributedDataParallel, or freeze them, requires_grad_(False)"
         )
         return (
             f"DistributedDataParallel: backward ended without a gradient of {names}, expected one of {why}: they were "
@@ -345,8 +345,8 @@ def _take(bucket: Bucket, future: Any) -> None:
     made = made[0] if isinstance(made, (list, tuple)) else made
     if not isinstance(made, lg.Tensor) or made.size != bucket.flat.size:
         raise TypeError(
-            f"DistributedDataParallel: a communication hook's future gave {type(made).__name__}, expected a Tensor with "
-            f"the bucket's {bucket.flat.size} elements"
+            f"DistributedDataParallel: a communication hook's future gave {type(made).__name__}, expected a Tensor "
+            f"with the bucket's {bucket.flat.size} elements"
         )
     if made is not bucket.flat:
         with lg.no_grad():

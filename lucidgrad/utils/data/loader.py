@@ -255,8 +255,8 @@ class DataLoader:
         before, now = state_dict.get("replicas", 1), self._share().get("replicas", 1)
         if before != now:
             raise ValueError(
-                f"DataLoader.load_state_dict: given the state of one of {before} processes, expected {now}: the shares of "
-                f"an epoch are others; load the sampler's state and begin the epoch again"
+                f"DataLoader.load_state_dict: given the state of one of {before} processes, expected {now}: the shares "
+                f"of an epoch are others; load the sampler's state and begin the epoch again"
             )
         self._state = dict(state_dict)
         self._resumed = None if state_dict.get("done") else dict(state_dict)
