@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import checks_checkpoint
 import checks_sharding
-import lucidgrad as lg
 from checks_sharding import _batch, _loss, _made, _same, _sharded
+from thoroughness import cases
+
+import lucidgrad as lg
 from lucidgrad import distributed as dist
 from lucidgrad.distributed.fsdp import units
-from thoroughness import cases
 
 
 def check_engine():

@@ -1,8 +1,8 @@
 """Checkpoints that all ranks write together: each its own part, and one index, which makes them a checkpoint.
 
-A checkpoint is a folder. Every rank writes its rows of sharded tensors, its share of those that all ranks have alike, and
-its own plain values to a safetensors file in a new subfolder; then the first rank replaces the index, in one step. Until
-then the folder is the checkpoint that it was, so that a job that is killed at any moment leaves a whole one.
+A checkpoint is a folder. Every rank writes its rows of sharded tensors, its share of those that all ranks have alike,
+and its own plain values to a safetensors file in a new subfolder; then the first rank replaces the index, in one step.
+Until then the folder is the checkpoint that it was: a job that is killed at any moment leaves a whole one.
 """
 
 import contextlib
@@ -143,7 +143,7 @@ def save(
     assert taken is not None
     found = world.exchange([token, [list(entry) for entry in taken.entries()]])
     token = found[0][0]
-    entries = [[Entry(*(tuple(x) if type(x) is list else x for x in entry)) for entry in own] for _, own in found]
+    entries = [[Entry(key, tuple(shape), *rest) for key, shape, *rest in own] for _, own in found]
     place = os.path.join(folder, token)
     try:
         names: dict[str, str] = {}
@@ -251,9 +251,7 @@ class _Files:
             raise FileFormatError(f"the index has no tensor {key!r}, which a rank's file refers to")
         start, stop = (0, rows_of(whole.shape)) if shard is None else (shard.start, shard.stop)
         if shard is not None and shard.shape != whole.shape:
-            raise ValueError(
-                f"checkpoint.load: {key!r} was saved with the shape {whole.shape}, expected {shard.shape}"
-            )
+            raise ValueError(f"checkpoint.load: {key!r} was saved with the shape {whole.shape}, expected {shard.shape}")
         made = assembled(whole, start, stop, self._read, lambda parts: _joined(parts, whole, stop - start))
         return made if shard is not None else made.reshape(whole.shape)
 

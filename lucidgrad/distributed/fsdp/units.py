@@ -1,9 +1,9 @@
 """Units: the parameters that are gathered, freed and reduced together, those of one module.
 
 Between its uses a parameter is its shard, the rows of this rank. While the module computes, the whole stands in its
-place: `_Gather` makes it of the shards, and its backward is the reduction of the gradients, so that autograd itself says
-when all of them have arrived. Nodes don't keep gathered parameters: they keep a note of which it was, and ask for it
-again in backward.
+place: `_Gather` makes it of the shards, and its backward is the reduction of the gradients, so that autograd itself
+says when all of them have arrived. Nodes don't keep gathered parameters: they keep a note of which it was, and ask for
+it again in backward.
 """
 
 import contextlib
@@ -296,7 +296,7 @@ class Unit:
         policy = self.policy
         wanted = policy.reduce_dtype if policy.reduce_dtype is not None else policy.param_dtype
         dtypes = self._dtypes(wanted)
-        running = []
+        running: list[tuple[Any, _Lane, Any, Any]] = []
         absent = False
         for lane in self._lanes(dtypes, which):
             count = len(lane.places)
@@ -419,7 +419,7 @@ def _found(array: Any) -> _Kept | None:
         width = full.dtype.itemsize
         begin = _address(array) - _address(full)
         last = begin + sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
-        if array.size and 0 <= begin and last < full.size * width and begin % width == 0:
+        if array.size and begin >= 0 and last < full.size * width and begin % width == 0:
             steps = tuple(step // width for step in array.strides)
             return _Kept(memory.unit, memory.at, memory.unit.stamp, begin // width, tuple(array.shape), steps)
     return None
