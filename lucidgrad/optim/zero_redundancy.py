@@ -328,7 +328,7 @@ def _received(outline: Any, receive: Callable[[Any], Any], device: Any) -> Any:
     if isinstance(outline, dict):
         if _TENSOR in outline:
             shape, dtype, on_host = outline[_TENSOR]
-            made = lg.empty(tuple(shape), dtype=dtype, device="cpu" if on_host else device)
+            made = lg.empty(tuple(shape), dtype=getattr(lg, dtype), device="cpu" if on_host else device)
             receive(made)
             return made
         return {key: _received(value, receive, device) for key, value in outline.items()}

@@ -532,6 +532,12 @@ def check_mixed_precision():
     assert {str(p.dtype) for p in model.parameters()} == {str(p.grad.dtype) for p in model.parameters()} == {FLOAT}
     _same(model, plain, 1e-5)
     assert any(float(lg.abs(p.grad).max()) > 0 for p in model.parameters() if p.size)
+    policy = MixedPrecisionPolicy(param_dtype="bfloat16", reduce_dtype="float32", output_dtype="float32")
+    plain, model = _made().to("float32"), _sharded(_made().to("float32"), mp_policy=policy)
+    _loss(plain, *everything).backward()
+    _loss(model, *mine).backward()
+    assert {str(p.grad.dtype) for p in model.parameters()} == {"float32"}
+    _same(model, plain, 0.05)
 
 
 def check_scaler():

@@ -18,7 +18,7 @@ from lucidgrad.communication.groups import get_rank, get_world_size, is_initiali
 from lucidgrad.communication.objects import all_gather_object
 from lucidgrad.files import FileFormatError
 from lucidgrad.files.access import name_of, opened, replacing
-from lucidgrad.files.container import explained
+from lucidgrad.files.container import dtype_named, explained
 from lucidgrad.files.shards import Part, open_part, write_part
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.shards import Shard, rows_of
@@ -261,7 +261,7 @@ class _Files:
 
 def _joined(parts: list[lg.Tensor], whole: Whole, rows: int) -> lg.Tensor:
     if not parts:
-        return lg.empty((rows, *whole.shape[1:]), dtype=whole.dtype)
+        return lg.empty((rows, *whole.shape[1:]), dtype=dtype_named(whole.dtype, "a shard without rows"))
     return parts[0] if len(parts) == 1 else lg.concat(parts, axis=0)
 
 

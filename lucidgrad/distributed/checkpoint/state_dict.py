@@ -177,7 +177,7 @@ def _received(state: Any) -> Any:
     def give(tree: Any) -> Any:
         if isinstance(tree, dict) and "lucidgrad.tensor" in tree:
             shape, dtype = tree["lucidgrad.tensor"]
-            made = next(waiting) if _rank() == 0 else lg.empty(tuple(shape), dtype=dtype)
+            made = next(waiting) if _rank() == 0 else lg.empty(tuple(shape), dtype=getattr(lg, dtype))
             broadcast(made, 0)
             return made
         if isinstance(tree, dict):

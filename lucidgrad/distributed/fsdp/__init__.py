@@ -50,7 +50,7 @@ class MixedPrecisionPolicy:
         for name in ("param_dtype", "reduce_dtype", "output_dtype"):
             given = getattr(self, name)
             if given is not None:
-                dtype = lg.empty(0, dtype=given).dtype
+                dtype = lg.empty(0, dtype=getattr(lg, given, given) if isinstance(given, str) else given).dtype
                 if not lg.isdtype(dtype, "real floating"):
                     raise TypeError(f"MixedPrecisionPolicy: {name} is {dtype}, expected a floating-point dtype")
                 object.__setattr__(self, name, dtype)
