@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
+import lucidgrad.communication.functional
 import lucidgrad.fft
 import lucidgrad.linalg
 import lucidgrad.nn

@@ -5,10 +5,11 @@ from typing import Any
 
 from .engine import Done, Engine, EngineError, Launch, Pending
 
-__all__ = ["Done", "Engine", "EngineError", "Launch", "Pending", "connect", "end", "missing"]
+__all__ = ["Done", "Engine", "EngineError", "Launch", "Pending", "connect", "described", "end", "launched", "missing"]
 
-#: The modules, each with ``missing()``, ``connect(launch, host)`` and ``end()``.
-ENGINES = {"mpi": ".mpi", "nccl": ".nccl"}
+#: The modules, each with ``missing()``, ``connect(launch, host)`` and ``end()``; those for host memory know who they are
+#: among how many: ``launched()``, by which ``library()``.
+ENGINES = {"lone": ".lone", "mpi": ".mpi", "nccl": ".nccl"}
 
 
 def _module(name: str) -> Any:
@@ -27,6 +28,16 @@ def missing(name: str) -> str | None:
 def connect(name: str, launch: Launch, host: Engine | None = None) -> Engine:
     """An engine among all processes of a job, or among those of ``host``, which it may talk through to begin with."""
     return _module(name).connect(launch, host)
+
+
+def launched(name: str) -> Launch:
+    """Which process this is, by an engine that knows of itself."""
+    return _module(name).launched()
+
+
+def described(name: str) -> str:
+    """The library of an engine, with its version."""
+    return _module(name).library()
 
 
 def end(name: str) -> None:

@@ -53,7 +53,7 @@ class Engine:
 
     name: ClassVar[str]
     host: ClassVar[bool]  # whether arrays are in host memory
-    operations: ClassVar[frozenset[str]] = frozenset({"sum", "prod", "max", "min"})  # perhaps "avg"
+    operations: frozenset[str] = frozenset({"sum", "prod", "max", "min"})  # perhaps "avg"
     rank: int
     size: int
     timeout: float = 1800.0  # seconds that an operation may take, where nobody waits for it

@@ -5,6 +5,7 @@ MPI moves on only inside of calls, so whoever starts an operation lets those bef
 """
 
 import ctypes
+import functools
 import importlib.util
 import os
 import time
@@ -58,18 +59,12 @@ def connect(launch: Launch | None = None, host: Engine | None = None) -> "MPIEng
     return MPIEngine(mpi, mpi.COMM_WORLD.Dup())
 
 
-def world() -> tuple[int, int]:
-    """This process's number and how many there are, by MPI."""
-    comm = _mpi().COMM_WORLD
-    return comm.rank, comm.size
-
-
-def local_world() -> tuple[int, int]:
-    """The same among the processes of this host; all processes ask at once."""
+def launched() -> Launch:
+    """This process's number and how many there are, in all and on this host; all processes ask at once."""
     mpi = _mpi()
-    comm = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
-    found = comm.rank, comm.size
-    comm.Free()
+    local = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
+    found = Launch(mpi.COMM_WORLD.rank, mpi.COMM_WORLD.size, local.rank, local.size)
+    local.Free()
     return found
 
 
@@ -78,6 +73,7 @@ def library() -> str:
     return str(_mpi().Get_library_version()).partition("\n")[0].strip("\0 ")
 
 
+@functools.cache
 def takes_cuda() -> bool:
     """Whether the library takes pointers to CUDA memory: LUCIDGRAD_MPI_CUDA says so, or else the library itself."""
     said = os.environ.get("LUCIDGRAD_MPI_CUDA")

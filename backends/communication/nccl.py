@@ -91,8 +91,8 @@ def _by_host(launch: Launch, host: Engine) -> Meeting:
 
 
 def end() -> None:
-    """Give up what is left at the end of a process: to wait for it there could take for ever."""
-    _watchdog.abort()
+    """Give up what is left at the end of a process; what is under way is not waited for, which could take for ever."""
+    _watchdog.stop()
 
 
 # -- communicators and their streams -------------------------------------------------------------
@@ -113,7 +113,10 @@ class Line:
             try:
                 self.comm = nccl.NcclCommunicator(size, made, rank)
             except nccl.NcclError as error:
-                raise EngineError(f"NCCL can't connect the {size} members of {name!r}: {error}") from error
+                raise EngineError(
+                    f"NCCL can't connect the {size} members of {name!r}: {error}; each process needs a GPU of its own, "
+                    f"such as lucidgrad.cuda.set_device(int(os.environ['LOCAL_RANK']))"
+                ) from error
             self.place = streams.place_for(device, Stream(non_blocking=True))
         _watchdog.lines.append(self)
 
@@ -258,7 +261,7 @@ class Watchdog:
 
     def __init__(self) -> None:
         self.lines: list[Line] = []  # they are kept alive
-        self.failure = ""
+        self.failure, self._stopped = "", False
         self._running: list[Running] = []
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -272,7 +275,7 @@ class Watchdog:
                 self._thread.start()
 
     def _run(self) -> None:
-        while True:
+        while not self._stopped:
             time.sleep(self.interval)
             with self._lock:
                 looked = tuple(self._running)
@@ -303,13 +306,21 @@ class Watchdog:
         try:
             line.comm.check_async_error()
         except nccl.NcclError as error:
-            if line in self.lines:
+            if line in self.lines and not self._stopped:
                 self._give_up(f"NCCL: {error}")
 
     def _give_up(self, text: str) -> None:
         self.failure = text
         self.abort()
         raise EngineError(text)
+
+    def stop(self) -> None:
+        """Look at nothing any more, and give up communicators."""
+        self._stopped = True
+        for line in tuple(self.lines):
+            if line.place.stream.done:
+                line.close()
+        self.abort()
 
     def abort(self) -> None:
         """End all communicators of this process, without waiting for anything."""
@@ -326,10 +337,11 @@ class NCCLEngine(Engine):
     """Members that meet at a place, under a title that they have in common."""
 
     name, host = "nccl", False
-    operations = frozenset(_OPERATIONS)
 
     def __init__(self, meeting: Meeting, title: str, rank: int, size: int, timeout: float) -> None:
         self._meeting, self._title, self.rank, self.size, self.timeout = meeting, title, rank, size, timeout
+        # NCCL multiplies by 1/n first, which rounds unless n is a power of two; then the sum is divided.
+        self.operations = frozenset(_OPERATIONS) if size & (size - 1) == 0 else Engine.operations
         self._lines: dict[int, Line] = {}  # by device
         self._channels: dict[tuple[int, int, int], Channel] = {}  # by sender, receiver and device
         self._parts: dict[tuple[int, ...], int] = {}  # how often the same members were split off
@@ -423,9 +435,7 @@ class NCCLEngine(Engine):
         return self._start("all_gather", (source, target), call)
 
     # -- from one to another, in a group ---------------------------------------------------------
-    def _exchange(
-        self, name: str, source: Any, target: Any, sent: Sequence[int], received: Sequence[int]
-    ) -> Pending:
+    def _exchange(self, name: str, source: Any, target: Any, sent: Sequence[int], received: Sequence[int]) -> Pending:
         """Send parts of so many elements to each member, and receive others; the own part is copied."""
         arrays = tuple(array for array in (source, target) if array is not None and array.size)
         if not arrays:

@@ -76,9 +76,10 @@ def _begun(
     results: Sequence[Any],
     async_op: bool,
     divided: Buffer | None = None,
+    together: bool = True,
 ) -> Work | None:
-    """Start an operation, and wait for it unless told otherwise."""
-    group.started += 1
+    """Start an operation, of all members ``together`` or of two, and wait for it unless told otherwise."""
+    group.started += together
 
     def finish() -> None:
         if divided is not None:
@@ -614,7 +615,8 @@ def _sent(name: str, tensor: Any, dst: int | None, group: Any, tag: int, group_d
     _check_other(name, found, other, tag)
     engine = _engine(name, found, [], [tensor])
     buffer = Buffer([tensor], engine, written=False)
-    return _begun(name, found, lambda: engine.send(buffer.array, other, tag), [], [tensor], True)
+    start = lambda: engine.send(buffer.array, other, tag)
+    return _begun(name, found, start, [], [tensor], True, together=False)
 
 
 def _check_other(name: str, group: ProcessGroup, other: int | None, tag: int) -> None:
@@ -660,7 +662,8 @@ def _received(name: str, tensor: Any, src: int | None, group: Any, tag: int, gro
     _check_other(name, found, other, tag)
     engine = _engine(name, found, [tensor])
     buffer = Buffer([tensor], engine, read=False)
-    return _begun(name, found, lambda: engine.recv(buffer.array, other, tag), [buffer], [tensor], True)
+    start = lambda: engine.recv(buffer.array, other, tag)
+    return _begun(name, found, start, [buffer], [tensor], True, together=False)
 
 
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:

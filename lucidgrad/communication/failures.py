@@ -39,17 +39,18 @@ class Watch:
         self._active, self._process = False, os.getpid()
         self._hooks = sys.excepthook, threading.excepthook, sys.exit
 
-    def begin(self) -> None:
-        """Look on from now on."""
-        self._active = True
-        sys.excepthook, threading.excepthook = self._on_error, self._on_thread_error
-        sys.exit = self._on_exit
+    def begin(self, alone: bool = False) -> None:
+        """Look on from now on; a process that is alone may end as it likes."""
         atexit.register(self._at_exit)
+        if not alone:
+            self._active = True
+            sys.excepthook, threading.excepthook, sys.exit = self._on_error, self._on_thread_error, self._on_exit
 
     def finish(self) -> None:
         """Let Python do again what it does; MPI is ended when the process does."""
-        self._active = False
-        sys.excepthook, threading.excepthook, sys.exit = self._hooks
+        if self._active:
+            self._active = False
+            sys.excepthook, threading.excepthook, sys.exit = self._hooks
 
     def _mine(self) -> bool:
         return self._active and os.getpid() == self._process  # a worker process has the hooks, too

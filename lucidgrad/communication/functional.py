@@ -14,6 +14,7 @@ from lucidgrad.core import device as devices
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.levels.layer import run
+from lucidgrad.levels.traced import tracing
 from lucidgrad.ops.reduction import amax, amin, prod
 from lucidgrad.ops.shape.joining import concat, stack, unstack
 from lucidgrad.ops.shape.layout import expand_dims, moveaxis, reshape
@@ -80,7 +81,7 @@ def rank_sum(xp: Any, x: Any, /, *, group: Any, mean: bool = False) -> Any:
     [1.0, 1.0]
     """
     tensor = _copied(x)
-    if group.size() > 1:
+    if group.talks:
         collectives.all_reduce(tensor, _op(mean), group)
     return tensor.array
 
@@ -108,7 +109,8 @@ def rank_scatter(xp: Any, x: Any, /, *, group: Any, mean: bool = False) -> Any:
     if group.size() == 1:
         return devices.by_array[type(x)].copy(x[0, ...])
     tensor = _made(x, tuple(x.shape[1:]))
-    collectives.reduce_scatter_tensor(tensor, box(x), _op(mean), group)
+    if group.talks:
+        collectives.reduce_scatter_tensor(tensor, box(x), _op(mean), group)
     return tensor.array
 
 
@@ -136,7 +138,8 @@ def rank_gather(xp: Any, x: Any, /, *, group: Any) -> Any:
     tensor = _made(x, (group.size(), *x.shape))
     if group.size() == 1:
         return devices.by_array[type(x)].write(tensor.array, (0, ...), x)
-    collectives.all_gather_into_tensor(tensor, box(x), group)
+    if group.talks:
+        collectives.all_gather_into_tensor(tensor, box(x), group)
     return tensor.array
 
 
@@ -159,7 +162,7 @@ def rank_broadcast(xp: Any, x: Any, /, *, group: Any, root: int) -> Any:
     [1.0, 1.0]
     """
     tensor = _copied(x)
-    if group.size() > 1:
+    if group.talks:
         collectives.broadcast(tensor, group=group, group_src=root)
     return tensor.array
 
@@ -183,7 +186,7 @@ def rank_reduce(xp: Any, x: Any, /, *, group: Any, root: int, mean: bool = False
     [1.0, 1.0]
     """
     tensor = _copied(x)
-    if group.size() > 1:
+    if group.talks:
         collectives.reduce(tensor, op=_op(mean), group=group, group_dst=root)
     return tensor.array if group.rank() == root else _made(x, tuple(x.shape)).array
 
@@ -209,7 +212,8 @@ def rank_exchange(xp: Any, x: Any, /, *, group: Any, sent: Any, received: Any) -
     if group.size() == 1:
         return devices.by_array[type(x)].copy(x)
     tensor = _made(x, (sum(received), *x.shape[1:]))
-    collectives.all_to_all_single(tensor, box(x), received, sent, group)
+    if group.talks:
+        collectives.all_to_all_single(tensor, box(x), received, sent, group)
     return tensor.array
 
 
@@ -240,9 +244,9 @@ def rank_pass(xp: Any, x: Any, /, *, group: Any, to: int | None, source: int | N
     if to == me:
         return devices.by_array[type(x)].copy(x)
     works = []
-    if to is not None:
+    if to is not None and group.talks:
         works.append(collectives.isend(box(x), group=group, group_dst=to, tag=tag))
-    if source is not None:
+    if source is not None and group.talks:
         works.append(collectives.irecv(tensor, group=group, group_src=source, tag=tag))
     for work in works:
         if work is not None:
@@ -250,8 +254,12 @@ def rank_pass(xp: Any, x: Any, /, *, group: Any, to: int | None, source: int | N
     return tensor.array
 
 
+def _silenced(keywords: dict[str, Any]) -> dict[str, Any]:
+    return {**keywords, "group": keywords["group"].silent}
+
+
 for _each in (rank_sum, rank_scatter, rank_gather, rank_broadcast, rank_reduce, rank_exchange, rank_pass):
-    _each.primitive.communicates = True  # type: ignore[attr-defined]
+    _each.primitive.silenced = _silenced  # type: ignore[attr-defined]
 
 
 # -- PyTorch's names -------------------------------------------------------------------------------
@@ -265,7 +273,7 @@ def _found(name: str, group: Any, *tensors: Any) -> ProcessGroup:
     found = _group(name, group)
     if found is None:
         raise ValueError(f"{name}: this process is not in the group, so there is nothing that it could return")
-    if found.compares and tensors and found.size() > 1:
+    if found.compares and tensors and found.size() > 1 and tracing() is None:  # a program does not compare it again
         debugging.compare(name, found, (), {"requires_grad": any(x.requires_grad for x in tensors)})
     return found
 

@@ -2,6 +2,7 @@
 
 import datetime
 import enum
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -59,6 +60,16 @@ class ProcessGroup:
         #: Whether every collective is compared between processes before it starts.
         self.compares = os.environ.get("LUCIDGRAD_DISTRIBUTED_DEBUG", "") not in ("", "0")
 
+    @property
+    def talks(self) -> bool:
+        """Whether there are others, to which it speaks."""
+        return len(self.ranks) > 1
+
+    @functools.cached_property
+    def silent(self) -> "ProcessGroup":
+        """The same group for those who only want to know the shape of what would come out."""
+        return _Silent(self.ranks, self._rank, {}, {}, self.launch, self.timeout, self._name)
+
     def rank(self) -> int:
         """The number of this process in the group."""
         return self._rank
@@ -93,7 +104,7 @@ class ProcessGroup:
 
     def _other(self, kind: str) -> Engine:
         name = self._backends.get(kind, None if kind == "cuda" else self._backends.get("cpu"))
-        if name == "mpi" and self.host is not None:  # staged, unless the library takes CUDA memory
+        if self.host is not None and name == self.host.name:  # staged, unless the library takes CUDA memory
             return self.host
         have = ", ".join(f"{engine} for {device}" for device, engine in self._backends.items())
         raise RuntimeError(
@@ -116,6 +127,12 @@ class ProcessGroup:
             self.host.close()
         self._engines.clear()
         self.ranks = ()
+
+
+class _Silent(ProcessGroup):
+    """A group in which nothing is sent."""
+
+    talks = False
 
 
 #: A group of this process and nobody else, which needs no engine.
@@ -210,10 +227,10 @@ def _parsed(backend: str | None) -> dict[str, str]:
     for part in backend.lower().split(","):
         kind, colon, name = part.strip().partition(":")
         name = name if colon else kind
-        if name not in ("mpi", "nccl") or (kind == "cpu" and name == "nccl"):
+        if name not in ("lone", "mpi", "nccl") or (kind == "cpu" and name == "nccl"):
             raise ValueError(
-                f"init_process_group: given the backend {backend!r}, expected None, 'mpi', 'nccl' or "
-                f"'cpu:mpi,cuda:nccl'; MPI takes the place of gloo"
+                f"init_process_group: given the backend {backend!r}, expected None, 'mpi', 'nccl', "
+                f"'cpu:mpi,cuda:nccl' or 'lone'; MPI takes the place of gloo"
             )
         found |= {kind: name} if colon else {"cuda": name} if name == "nccl" else {"cpu": name, "cuda": name}
     if "mpi" in found.values():
@@ -247,6 +264,7 @@ def init_process_group(
     backend
         ``"mpi"``, ``"nccl"``, or by kind of device ``"cpu:mpi,cuda:nccl"``. None is MPI for host memory and, where all
         processes have it, NCCL for CUDA; a CUDA tensor travels by MPI otherwise, through page-locked memory.
+        ``"lone"`` is for a process by itself, and needs neither.
     init_method
         None or ``"env://"``: the launcher says who is who.
     timeout
@@ -268,21 +286,19 @@ def init_process_group(
     (0, 4)
     """
     if _made:
-        raise RuntimeError("init_process_group: it was called before; call destroy_process_group first")
+        raise ValueError("init_process_group: there is a group already; call destroy_process_group first")
     if init_method not in (None, "env://"):
         raise ValueError(f"init_process_group: given init_method={init_method!r}, expected None or 'env://'")
     if store is not None or pg_options is not None:
         raise ValueError("init_process_group: given a store or pg_options, expected None: the launcher connects them")
     seconds, backends = _seconds(timeout), _parsed(backend)
     opened: dict[str, Engine] = {}
-    if "mpi" in backends.values():
+    host = backends.get("cpu")
+    if host is not None:
         launching.check_alive()
-        opened["cpu"] = engine = engines.connect("mpi", Launch(0, 1, 0, 1))
-        from lucidgrad.backends.communication import mpi
-
-        launching.check_world(engine.rank, engine.size, mpi.library())
-        within = launching.local() or mpi.local_world()
-        launch = launching.launched(engine.rank, engine.size, within)
+        found = engines.launched(host)
+        launching.check_world(found, engines.described(host))
+        launch = launching.with_address(found)
     else:
         launch = launching.by_environment()
     if (rank, world_size) != (-1, -1) and (rank not in (-1, launch.rank) or world_size not in (-1, launch.size)):
@@ -290,6 +306,8 @@ def init_process_group(
             f"init_process_group: given rank={rank} and world_size={world_size}, but this is process {launch.rank} of "
             f"{launch.size}; leave them out"
         )
+    if host is not None:
+        opened["cpu"] = engines.connect(host, launch)
     if device_id is not None:
         from lucidgrad import cuda
 
@@ -332,13 +350,13 @@ def _begin_watch(world: ProcessGroup) -> None:
 
     names = [engine.name for engine in sorted(world._engines.values(), key=lambda engine: engine.host)]
     _watch = failures.Watch(f"process {world.rank()} of {world.size()}", leave, world.abort, end)
-    _watch.begin()
+    _watch.begin(alone=world.size() == 1)
 
 
 def resolve(group: Any, name: str) -> ProcessGroup | None:
     """The group that is meant, the world for None; None if this process is not in it."""
     if not _made:
-        raise RuntimeError(
+        raise ValueError(
             f"{name}: the processes are not connected yet; call lucidgrad.distributed.init_process_group() first"
         )
     if group is None:
@@ -361,7 +379,7 @@ def get_rank(group: Any = None) -> int:
     >>> dist.get_rank()
     Traceback (most recent call last):
         ...
-    RuntimeError: get_rank: the processes are not connected yet; call ...init_process_group() first
+    ValueError: get_rank: the processes are not connected yet; call ...init_process_group() first
     """
     found = resolve(group, "get_rank")
     return -1 if found is None else found.rank()
@@ -376,7 +394,7 @@ def get_world_size(group: Any = None) -> int:
     >>> dist.get_world_size()
     Traceback (most recent call last):
         ...
-    RuntimeError: get_world_size: the processes are not connected yet; call ...init_process_group() first
+    ValueError: get_world_size: the processes are not connected yet; call ...init_process_group() first
     """
     found = resolve(group, "get_world_size")
     return -1 if found is None else found.size()
@@ -408,10 +426,11 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """
     if _made:
         return _made[0].launch.local_rank
-    found = launching.local()
-    if found is None and fallback_rank is None:
+    found = launching.local_rank()
+    found = fallback_rank if found is None else found
+    if found is None:
         raise RuntimeError("get_node_local_rank: no launcher says it; call init_process_group, or pass fallback_rank")
-    return found[0] if found is not None else int(fallback_rank)  # type: ignore[arg-type]
+    return int(found)
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:

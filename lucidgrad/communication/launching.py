@@ -38,8 +38,19 @@ def said() -> dict[str, tuple[int, int]]:
     return found  # type: ignore[return-value]
 
 
-def local() -> tuple[int, int] | None:
-    """The same on this host, by the first launcher that says it."""
+def is_alone() -> bool:
+    """Whether no launcher says that there are others."""
+    return all(count == 1 for _, count in said().values())
+
+
+def local_rank() -> int | None:
+    """The number of this process on its host, if a launcher says it."""
+    found = _local()
+    return None if found is None else found[0]
+
+
+def _local() -> tuple[int, int] | None:
+    """Number and count of processes on this host, by the first launcher that says them."""
     for _, _, rank, size in _LAUNCHERS.values():
         number = _number(rank)
         if number is not None:
@@ -47,10 +58,9 @@ def local() -> tuple[int, int] | None:
     return None
 
 
-def launched(rank: int, size: int, within: tuple[int, int]) -> Launch:
-    """The launch of process ``rank`` of ``size``."""
-    port = _number("MASTER_PORT")
-    return Launch(rank, size, *within, os.environ.get("MASTER_ADDR"), port)
+def with_address(launch: Launch) -> Launch:
+    """A launch, and where its processes meet."""
+    return launch._replace(address=os.environ.get("MASTER_ADDR"), port=_number("MASTER_PORT"))
 
 
 def by_environment() -> Launch:
@@ -62,11 +72,12 @@ def by_environment() -> Launch:
             "srun, or with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment"
         )
     rank, size = next(iter(found.values()))
-    return launched(rank, size, local() or (0, 1))
+    return with_address(Launch(rank, size, *(_local() or (0, 1))))
 
 
-def check_world(rank: int, size: int, library: str) -> None:
+def check_world(launch: Launch, library: str) -> None:
     """Raise if MPI has found other processes than the launcher has started."""
+    rank, size = launch.rank, launch.size
     for launcher, (number, count) in said().items():
         if count == size and (number == rank or launcher == "Slurm"):
             continue

@@ -53,7 +53,13 @@ class Backward:
         self.growing, self.targets = list(growing), list(targets)
         inputs = [v for v in joint.inputs if v not in set(seeds)]
         places = {v: i for i, v in enumerate(inputs)}
-        forward = dead(Program(inputs, joint.equations, joint.outputs[:made], joint.constants))
+        later, earlier = set(seeds), list[Equation]()  # what processes do together backwards waits for the cotangents
+        for equation in joint.equations:
+            if later.isdisjoint(equation.variables):
+                earlier.append(equation)
+            else:
+                later.update(equation.results)
+        forward = dead(Program(inputs, earlier, joint.outputs[:made], joint.constants))
         ran = {id(equation) for equation in forward.equations}
         rest = [equation for equation in joint.equations if id(equation) not in ran]
         own = {v for equation in rest for v in equation.results} | set(seeds) | set(joint.constants)

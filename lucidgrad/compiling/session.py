@@ -16,7 +16,7 @@ from lucidgrad.func import trees
 from lucidgrad.func.bodies import Recorded
 from lucidgrad.levels.layer import Layer
 from lucidgrad.levels.numbers import TracedNumber
-from lucidgrad.levels.program import Variable, actions
+from lucidgrad.levels.program import Variable, actions, communicates
 from lucidgrad.levels.traced import NO_WAY, Trace, Traced, current, value_of
 
 from .entry import Grows, Output, Plan, Terms
@@ -219,6 +219,7 @@ class Session:
             self.trace.hosts
             or self.trace.set_back
             or any(action.draws for action in actions(self.trace.equations))
+            or any(map(communicates, self.trace.equations))
             or any(made.memory.version for made in self.inputs)
             or any(getattr(x, "_grad", None) is not own for x, own in zip(self.all, self.grads, strict=True))
         )
@@ -243,11 +244,14 @@ class Session:
         seeds = [trace.input(device.by_array[type(x.array.value)].copy(x.array.value)) for x in growing.values()]
         variables = [seed.variable for seed in seeds]
         ends, starts = list(growing.values()), [self.all[i] for i in targets]
+        trace.rehearses = True
         try:
             found = lg.autograd.grad(ends, starts, list(map(box, seeds)), retain_graph=True, allow_unused=True)
         except Exception as error:
             trace.fail(f"its gradients can't be computed ({type(error).__name__}: {error})")
             return None
+        finally:
+            trace.rehearses = False
         reached = [(i, g) for i, g in zip(targets, found, strict=True) if g is not None]
         made += [trace.variable(g.array) for _, g in reached]
         return Grows(list(growing), variables, [i for i, _ in reached])

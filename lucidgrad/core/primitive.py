@@ -165,10 +165,11 @@ watchers: list[Callable[["Primitive", Callable[..., Any]], Callable[..., Any]]] 
 class Primitive:
     """A declared primitive. ``op`` is the function that users call, compiled by `operators`.
 
-    ``communicates``: other processes take part, so no program leaves it out, does it twice, or in another order.
+    ``silenced`` is there if other processes take part: then no program leaves the primitive out, does it twice, or in
+    another order. With the keywords that it makes of the usual ones, something of the same shape is computed alone.
     """
 
-    communicates = False
+    silenced: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     def __init__(
         self,

@@ -15,8 +15,8 @@ from lucidgrad.core import device, dispatch
 from lucidgrad.core.primitive import Primitive
 
 __all__ = [
-    "Action", "Draws", "Equation", "Program", "Structure", "Variable", "actions", "acts", "enter", "inner",
-    "structured", "variables",
+    "Action", "Draws", "Equation", "Program", "Structure", "Variable", "actions", "acts", "communicates", "enter",
+    "inner", "structured", "variables",
 ]  # fmt: skip
 
 
@@ -243,11 +243,14 @@ def actions(equations: Iterable[Equation]) -> list[Action]:
     return found
 
 
+def communicates(equation: Equation) -> bool:
+    """Whether other processes take part."""
+    return type(equation.primitive) is Primitive and equation.primitive.silenced is not None
+
+
 def acts(equation: Equation) -> bool:
     """Whether an equation does something besides computing its results, or has others in every run."""
-    if type(equation.primitive) is Primitive:
-        return equation.primitive.communicates
-    return bool(actions([equation]))
+    return communicates(equation) or bool(actions([equation]))
 
 
 #: How Python's numbers are computed with, where they are inputs of a program.

@@ -182,6 +182,7 @@ class Trace:
         self.passing = False  # whether the next call may succeed
         self.unless: Any = None  # an array that tells, in every run, whether steps of optimisers are left out
         self.set_back = False  # whether a generator of random numbers was
+        self.rehearses = False  # whether values don't matter, so that other processes need not take part
         self.where: Any = None  # the file and the line of it
         self.alive: list[weakref.ref[Traced]] = []
         self.part: Part | None = None  # that is being traced apart
@@ -540,14 +541,16 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
                 level = a.level
         if type(level) is int:  # numbers alone
             return dispatch.compute(primitive, args, keywords)
-        if primitive.communicates and not level.ended:
-            level.trace.check_whole("processes communicated")
         values = [value_of(a, level) for a in args]
         if TracedNumber in map(type, keywords.values()):
             if primitive.kind is ELEMENTWISE and not level.ended and dispatch.halves.isdisjoint(_dtypes(values)):
                 return primitive.program(namespace, *args, **keywords)  # in which they are inputs
             keywords = {name: plain_number(value) for name, value in keywords.items()}
-        y = dispatch.compute(primitive, values, keywords)
+        words = keywords
+        if primitive.silenced is not None and not level.ended:
+            level.trace.check_whole("processes communicated")
+            words = primitive.silenced(keywords) if level.trace.rehearses else keywords
+        y = dispatch.compute(primitive, values, words)
         trace: Trace = level.trace
         return y if level.ended or current.get() is not trace else trace.note(primitive, args, keywords, y)
 

@@ -59,6 +59,25 @@ def test_a_wait_between_streams_is_honoured(xp):
     assert (y.get(stream=second) == 1).all()
 
 
+def test_a_missing_wait_shows_though_its_stream_waits_in_turn(xp):
+    """The second stream is asked, which has work in front of the wait for the first; that must not help the first."""
+    first, second = xp.cuda.Stream(non_blocking=True), xp.cuda.Stream(non_blocking=True)
+    for waits in (True, False):
+        x = xp.zeros(SIZE)
+        y = xp.zeros(SIZE)
+        xp.cuda.Device().synchronize()
+        with second:
+            x += 1
+        if waits:
+            first.wait_event(second.record())
+        with first:
+            y += x
+        second.wait_event(first.record())
+        with second:
+            y += 1
+        assert (y.get(stream=second) == 1 + waits).all()
+
+
 def test_an_event_waits_for_what_was_before_it_only(xp):
     stream, host = xp.cuda.Stream(non_blocking=True), pinned(xp)
     x = xp.zeros(SIZE)

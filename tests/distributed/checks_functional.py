@@ -10,6 +10,7 @@ from lucidgrad import distributed as dist
 from lucidgrad.distributed.nn import functional as F
 
 DEVICE = os.environ.get("LUCIDGRAD_TEST_DEVICE", "cpu")
+FEW = os.environ.get("LUCIDGRAD_TEST_FEW")  # one function for each primitive
 OPS = dist.ReduceOp
 
 
@@ -29,6 +30,12 @@ def _rows(rank, n):
 
 def cases():
     """The functions, each of one tensor of so many rows."""
+    names = "all_reduce, mean", "all_gather_tensor", "reduce_scatter_tensor", "broadcast", "reduce", "exchange"
+    every = _cases()
+    return {name: every[name] for name in (*names, "all_to_all_single")} if FEW else every
+
+
+def _cases():
     rank, n = _rank()
     counts = _rows(rank, n)
     received = [row[rank] for row in counts]
@@ -61,6 +68,11 @@ def cases():
         "exchange": (lambda x: F.exchange(x, (rank + 1) % n, (rank - 1) % n), 2),
         "send and recv": (lambda x: F.send(x, 1) + x if rank == 0 else F.recv(x, 0) if rank == 1 else x * 2, 2),
     }  # fmt: skip
+
+
+def _compiled(function, **options):
+    """Compiled, mostly as a list of calls: a compiler takes its time, and has its turn in the tests below."""
+    return lg.compile(function, options={"backend": "flat"} if DEVICE == "cpu" else {}, **options)
 
 
 def _total(value):
@@ -186,11 +198,25 @@ def check_compiled(function, x):
     before = world.started
     expected = step(x)
     count = world.started - before
-    compiled = lg.compile(step, fullgraph=True)
+    compiled = _compiled(step, fullgraph=True)
     for _ in range(4):
         before = world.started
         _close(compiled(x), expected, 1e-14)
         assert world.started - before == count
+
+
+@each
+def check_devices(function, x):
+    """Values and gradients are the CPU's, to the bit."""
+    made = []
+    for z in (x, x.to("cpu")):
+        z = z.detach().requires_grad_()
+        y = function(z)
+        (g,) = lg.autograd.grad(y, z, _draw(*y.shape, seed=6).to(z.device))
+        assert y.device == z.device == g.device
+        made.append((y, g))
+    for a, b in zip(*made):
+        _close(a, b, 0)
 
 
 def check_compiled_without_use():
@@ -209,6 +235,41 @@ def check_compiled_without_use():
         x = _draw(2)
         _close(compiled(x), function(x), 1e-14)
         assert dist.group.WORLD.started - before == 8
+
+
+@each
+def check_compiled_with_a_history(function, x):
+    """Gradients are asked for outside: forwards and backwards communicate as they do without compiling."""
+    f, world = _curved(function), dist.group.WORLD
+    compiled = _compiled(f, fullgraph=True)
+    made = []
+    for g in (f, compiled, compiled, compiled):
+        z, started = x.detach().requires_grad_(), [world.started]
+        y = g(z)
+        started.append(world.started)
+        (y * _draw(*y.shape, seed=6)).sum().backward()
+        started.append(world.started)
+        made.append((y, z.grad, started[1] - started[0], started[2] - started[1]))
+    for y, grad, *counts in made[1:]:
+        _close(y, made[0][0], 1e-13)
+        _close(grad, made[0][1], 1e-13)
+        assert counts == list(made[0][2:])
+
+
+def check_compiled_anew_in_one_process():
+    """A process that traces once more, since its batch has another size, says no more than the others."""
+    rank, _ = _rank()
+    w = _draw(3, seed=8).requires_grad_()
+    loss = lambda x: F.all_reduce((x @ w).square().sum())
+    compiled = lg.compile(loss, fullgraph=True)
+    for rows in (4, 4, 4 + rank, 4, 3 - rank % 2, 4):
+        x = _draw(rows, 3)
+        grads = []
+        for function in (loss, compiled):
+            w.grad = None
+            function(x).backward()
+            grads.append(w.grad)
+        _close(*grads, 1e-12)
 
 
 def check_inside_loops():

@@ -26,7 +26,7 @@ from cupy.cuda.device import get_cublas_handle
 from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
 from lucidgrad.backends.cuda.recording import is_recorded
 from lucidgrad.backends.cuda.streams import Place, keep, place_now
-from lucidgrad.levels.program import Action, Equation, Structure, Variable
+from lucidgrad.levels.program import Action, Equation, Structure, Variable, communicates
 
 from .launching import Words
 from .printing import ROOM
@@ -126,7 +126,7 @@ def _is_recordable(runner: Runner, least: int) -> bool:
 
 def _can_record(equation: Equation) -> bool:
     """Whether a call looks at nothing but arrays of the device and what is the same in every run."""
-    if type(equation.primitive) is Structure or equation.primitive.communicates:  # conditions, others are waited for
+    if type(equation.primitive) is Structure or communicates(equation):  # conditions, others are waited for
         return False
     if equation.primitive.name in REFUSED or any(v.is_number for v in equation.variables):
         return False

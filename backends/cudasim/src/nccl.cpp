@@ -441,6 +441,7 @@ SIM_API int ncclCommGetAsyncError(void *handle, int *error) {
     Call mark("ncclCommGetAsyncError");
     const CommRef comm = comm_of(handle);
     if (!comm || !error) return bad_comm("ncclCommGetAsyncError", handle);
+    if (!comm->error) look_at_peers(*comm);
     *error = comm->error ? broken(*comm) : SUCCESS;
     return SUCCESS;
 }

@@ -120,6 +120,7 @@ bool wanted(const Operation &operation);    // does another rank wait for it?
 
 // -- other processes (nccl_processes.cpp) ----------------------------------------------------------------------------
 void ring_rank(Comm &comm, int rank);       // something changed that it may wait for
+void look_at_peers(Comm &comm);              // one that has ended or aborted is an error, whoever waits for it
 void ring_own();                            // wake the thread of this process
 int make_unique_id(UniqueId &id);
 void forget_unique_id(const UniqueId &id);  // nobody will join

@@ -341,6 +341,17 @@ void ring_rank(Comm &comm, int rank) {
     if (other.unfinished.load() && gone(ring_address(other.address))) comm.dead[size_t(rank)] = true;
 }
 
+void look_at_peers(Comm &comm) {
+    for (int r = 0; r < comm.ranks; ++r) {
+        const RankState &other = comm.shared->rank(r);
+        const uint32_t presence = other.presence.load();
+        if (r == comm.rank || presence == LEFT) continue;
+        if (presence == ABORTED || gone(ring_address(other.address)))
+            comm.fail(REMOTE_ERROR, "rank " + std::to_string(r) + " of " + std::to_string(comm.ranks) +
+                                        (presence == ABORTED ? " has aborted its communicator" : " has ended"));
+    }
+}
+
 void ring_own() { ring_address(post().address.c_str()); }
 
 int make_unique_id(UniqueId &id) {

@@ -120,8 +120,26 @@ int run(Stream &stream, const Op &op) {
     return node.work();
 }
 
-int drain(const StreamRef &stream, uint64_t limit, Manner manner) {
+// Lazily, what a stream will wait for runs before the work in front of that wait, as far as it waits for nothing itself:
+// nothing orders the two, and if it should have waited, that has to show.
+int run_ahead(const StreamRef &stream, uint64_t limit, Manner manner) {
+    auto waits = [](const Op &op) { return op.wait && !op.wait->done; };
+    std::vector<std::pair<StreamRef, uint64_t>> ahead;
+    for (auto &op : stream->queue) {
+        if (op.order > limit) break;
+        if (!waits(op) || op.wait->stream == stream) continue;
+        uint64_t until = op.wait->order;
+        for (auto &other : op.wait->stream->queue)
+            if (waits(other) && other.order <= until) until = other.order - 1;
+        ahead.push_back({op.wait->stream, until});
+    }
     int result = OK;
+    for (auto &[other, until] : ahead) result = keep_first(result, drain(other, until, manner));
+    return result;
+}
+
+int drain(const StreamRef &stream, uint64_t limit, Manner manner) {
+    int result = settings().lazy && all().pending > 1 ? run_ahead(stream, limit, manner) : OK;
     while (!finished(stream, limit)) {
         if (stream->busy) {
             if (manner == impatient) {

@@ -1,0 +1,161 @@
+"""However a process ends, the job ends soon, with its exit code and its traceback, and no process is left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from ranks import HERE, ended, environment, launch, started
+from thoroughness import NIGHTLY, cases
+
+#: How process 1 ends -> the job's exit code, and what is said of it.
+ENDINGS = {
+    "raise": (1, ["ValueError: planted", 'raise ValueError("planted")', "process 1 of 2: ended by this ValueError"]),
+    "thread": (1, ["ValueError: planted in a thread", "process 1 of 2: a thread was ended by this ValueError"]),
+    "exit": (3, ["process 1 of 2: left by sys.exit(3), and others are still at work"]),
+    "leave": (1, ["process 1 of 2: left without destroy_process_group(), and others are still at work"]),
+    "kill": (9, ["Killed (signal 9)"]),
+    "nothing": (0, []),
+    **cases({}, {
+        "destroyed": (1, ["ValueError: planted after the end"]),
+        "timeout": (1, ["DistBackendError: all_reduce: process 0 of", "waited 0.5 s for the others"]),
+        "interrupt": (130, ["KeyboardInterrupt", "process 1 of 2: ended by this KeyboardInterrupt"]),
+        "caught": (1, ["left without destroy_process_group()"]),
+        "os._exit": (7, []),
+        "slow": (0, []),
+    }),
+}  # fmt: skip
+
+
+def _left(mark: str, seconds: float = 0) -> list[str]:
+    """The processes that have a mark in their environment, and still have it after so many seconds."""
+    limit = time.monotonic() + seconds
+    while found := _marked(mark):
+        if time.monotonic() >= limit:
+            return found
+        time.sleep(0.05)
+    return []
+
+
+def _marked(mark: str) -> list[str]:
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if f"MARK={mark}".encode() in file.read().split(b"\0"):
+                    found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+def test_endings(how):
+    code, words = ENDINGS[how]
+    mark = f"{how}{os.getpid()}"
+    begin = time.monotonic()
+    outcome = launch(2, str(HERE / "ending.py"), how, MARK=mark, LUCIDGRAD_DISTRIBUTED_EXIT_SECONDS="1.5")
+    assert outcome.code == code, outcome
+    said = outcome.output + outcome.errors
+    for word in words:
+        assert word in said
+    assert "begun" in outcome.output
+    if not words:
+        assert "Traceback" not in said
+    assert time.monotonic() - begin < 40
+    assert not _left(mark, 10)
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="a job of its own; nightly")
+def test_a_dead_launcher_leaves_no_process():
+    """Nobody goes on for ever when mpiexec itself is killed."""
+    job = started(2, "-c", "import time; from lucidgrad import distributed as d; d.init_process_group(); "
+                  "import lucidgrad as lg; print('begun', flush=True)\nwhile True: d.all_reduce(lg.ones(3))",
+                  MARK=f"dead{os.getpid()}")  # fmt: skip
+    assert job.stdout.readline() == "begun\n"
+    os.kill(job.pid, signal.SIGKILL)
+    left = _left(f"dead{os.getpid()}", 20)
+    ended(job, 1)
+    assert not left
+
+
+# -- before it begins ------------------------------------------------------------------------------
+#: What is called, with what in the environment, and what is said to it; all in one process, which nothing harms.
+REFUSED = {
+    "no mpi4py": ("without_mpi4py()", {}, "mpi4py is not installed: pip install 'lucidgrad[mpi]'"),
+    "a dead launcher": (
+        "dist.init_process_group()",
+        {"PMI_FD": "97", "PMI_RANK": "0", "PMI_SIZE": "2"},
+        "its connection to mpiexec is closed: it is dead",
+    ),
+    "a collective before init": (
+        "dist.all_reduce(lg.ones(3))",
+        {},
+        "all_reduce: the processes are not connected yet; call lucidgrad.distributed.init_process_group() first",
+    ),
+    "a differentiable one": ("F.all_reduce(lg.ones(3))", {}, "all_reduce: the processes are not connected yet"),
+    "srun without MPI": (
+        "dist.init_process_group()",
+        {"SLURM_NTASKS": "4", "SLURM_PROCID": "2"},
+        "Slurm has started 4 processes (SLURM_NTASKS=4), but this one is alone by MPI",
+    ),
+    "torchrun": (
+        "dist.init_process_group()",
+        {"RANK": "1", "WORLD_SIZE": "2"},
+        "has started 2 processes (WORLD_SIZE=2), but this one is alone by MPI",
+    ),
+    "another MPI": (
+        "dist.init_process_group()",
+        {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"},
+        "Open MPI has started 2 processes (OMPI_COMM_WORLD_SIZE=2), but this one is alone",
+    ),
+    "another backend": ("dist.init_process_group('gloo')", {}, "given the backend 'gloo', expected None, 'mpi'"),
+    "a timeout that is none": ("dist.init_process_group(timeout=3)", {}, "expected a datetime.timedelta"),
+    "a strange rank": ("dist.init_process_group()", {"RANK": "one", "WORLD_SIZE": "2"}, "given RANK='one'"),
+    "a size that is not": ("dist.init_process_group(world_size=2, rank=0)", {}, "but this is process 0 of 1"),
+    "a file to meet in": ("dist.init_process_group(init_method='file:///x')", {}, "expected None or 'env://'"),
+    "a world of one": ("world_of_one()", {}, "went well"),
+}
+
+
+@pytest.fixture(scope="module")
+def said():
+    """What a process says, which no launcher has started, to one call after the other."""
+    calls = json.dumps({name: (call, extra) for name, (call, extra, _) in REFUSED.items()})
+    done = subprocess.run(
+        [sys.executable, str(HERE / "beginning.py"), calls],
+        env=environment(), capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 4, done.stderr  # it leaves by SystemExit(4)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(what, said):
+    assert REFUSED[what][2] in said[what]
+
+
+# -- kills by the dozen ----------------------------------------------------------------------------
+@pytest.mark.parametrize("number", range(cases(0, 12)))
+def test_killed_at_any_moment(number):
+    """The other processes are gone soon after one was killed, whatever they were doing."""
+    mark = f"killed{number}-{os.getpid()}"
+    job = started(2, str(HERE / "ending.py"), "work", MARK=mark)
+    job.stdout.readline()
+    time.sleep(0.02 * number)
+    victims = [pid for pid in _left(mark) if b"ending.py" in _command(pid) and b"mpiexec" not in _command(pid)]
+    os.kill(int(victims[number % len(victims)]), signal.SIGKILL)
+    outcome = ended(job, 30)
+    assert outcome.code == 9
+    assert not _left(mark, 10)
+
+
+def _command(pid: str) -> bytes:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""

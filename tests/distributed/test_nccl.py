@@ -1,0 +1,79 @@
+"""NCCL between processes, on the emulated device where there is no GPU."""
+
+import socket
+import subprocess
+import sys
+import time
+
+import checks_nccl
+import pytest
+from ranks import HERE, ROOT, ended, environment, launch, names
+from thoroughness import NIGHTLY, cases, seeds
+
+from lucidgrad import cudasim
+
+
+@pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))
+@pytest.mark.parametrize("check", names(checks_nccl))
+def test_nccl(check, ranks, results):
+    tried = seeds(40, 400)
+    words = f"{tried.start} {tried.start + len(tried)}"
+    results(checks_nccl, check, ranks, cuda=True, seconds=300, LUCIDGRAD_TEST_CASES=words)
+
+
+# -- how a job ends ------------------------------------------------------------------------------
+LOSSES = str(HERE / "losses.py")
+
+
+def by_environment(*arguments, seconds=60):
+    """Two processes that only RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT tell of each other."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "lucidgrad.cudasim", sys.executable, LOSSES, *arguments]
+    jobs = [
+        subprocess.Popen(
+            command, cwd=ROOT, start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment(
+                RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)
+            ),
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+    try:
+        return [ended(job, seconds) for job in jobs]
+    finally:
+        for job in jobs:
+            job.kill()
+
+
+@pytest.mark.skipif(not cudasim.is_installed(), reason="both processes would use one GPU")
+def test_without_mpi():
+    for outcome in by_environment("fine", "nccl"):
+        assert outcome.code == 0 and "is over" in outcome.output, outcome
+
+
+def test_a_process_that_does_not_come_ends_the_job():
+    """The watchdog says what was waited for."""
+    begin = time.monotonic()
+    outcome = launch(2, LOSSES, "silent", cuda=True)
+    assert outcome.code not in (0, None), outcome
+    assert "has not ended within 3 s: another process has not called it" in outcome.errors, outcome
+    assert "all_reduce of 5 numbers of float32 on cuda:0, member 0 of 2" in outcome.errors, outcome
+    assert outcome.output.count("has begun") == 2 and time.monotonic() - begin < 50
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="more launches: make nightly")
+@pytest.mark.parametrize("way", ["silent", "killed", "raises"])
+@pytest.mark.parametrize("engine", ["mpi", "nccl"])
+def test_other_ways_to_end(way, engine):
+    """Nobody is left, whether MPI ends the others or they notice it by NCCL alone."""
+    if engine == "mpi":
+        outcomes = [launch(2, LOSSES, way, cuda=True)]
+    elif cudasim.is_installed():
+        outcomes = by_environment(way, "nccl")
+    else:
+        pytest.skip("both processes would use one GPU")
+    assert all(outcome.code not in (0, None) for outcome in outcomes), outcomes
+    if way == "raises":
+        assert any("a mistake of process 1" in outcome.errors for outcome in outcomes)
