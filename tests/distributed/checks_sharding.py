@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tracemalloc
 import weakref
 
 import pytest
@@ -120,11 +121,7 @@ def check_sgd():
     _trained("SGD", None)
 
 
-def check_adamw():
-    _trained("AdamW", None)
-
-
-def check_clipping():
+def check_adamw_and_clipping():
     _trained("AdamW", 0.05)
 
 
@@ -191,6 +188,34 @@ def check_memory():
         sizes.append(size(optimiser))
     assert sizes[1] <= 1.1 / n * sizes[0], (sizes, sizes[1] * n / sizes[0])
     assert not units._gathered and all(unit.full is None for unit in model._units(True))
+
+
+def check_memory_of_backward():
+    """At any moment of backward few modules are whole: parameters, gradients, and buffers that travel."""
+    _, n = _rank()
+    width, depth = 256, 8
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(width, width, bias=False), nn.Tanh()) for _ in range(depth)))
+    for layer in model:
+        fully_shard(layer)
+    fully_shard(model)
+    whole, peaks = width * width * 4, []
+
+    def look(*_):
+        peaks.append(tracemalloc.get_traced_memory()[0])
+
+    x = lg.ones(2, width)
+    for step in range(2):  # the order is known in the second
+        if step:
+            gc.collect()
+            tracemalloc.start()
+        y = x.clone().requires_grad_()
+        for layer in model:
+            if step:
+                layer.register_full_backward_hook(look)
+        model(y).sum().backward()
+    tracemalloc.stop()
+    # this module's parameters and the next one's, a gradient, and two buffers: of eight modules
+    assert len(peaks) == depth and max(peaks) < (depth / n + 6.5) * whole, (max(peaks) / whole, n)
 
 
 def check_order():
