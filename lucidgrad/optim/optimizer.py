@@ -216,9 +216,9 @@ class Optimizer:
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
             if self._whole and shard_of(p) is not None:
                 raise ValueError(
-                    f"{type(self).__name__}: given a parameter that fully_shard has cut into rows, expected whole ones: "
-                    f"its step depends on all rows; use DistributedDataParallel with ZeroRedundancyOptimizer, or an "
-                    f"optimiser that treats elements alike, such as AdamW"
+                    f"{type(self).__name__}: given a parameter that fully_shard has cut into rows, expected whole "
+                    f"ones: its step depends on all rows; use DistributedDataParallel with ZeroRedundancyOptimizer, or "
+                    f"an optimiser that treats elements alike, such as AdamW"
                 )
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError(

@@ -1,5 +1,6 @@
 """An optimiser whose state is shared out among ranks: each steps the parameters that it owns, and sends them to all."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -54,7 +55,8 @@ class ZeroRedundancyOptimizer(Optimizer):
     ) -> None:
         from lucidgrad.communication.groups import get_rank, get_world_size
 
-        if not (isinstance(optimizer_class, type) and issubclass(optimizer_class, Optimizer)):
+        kind: Any = optimizer_class
+        if not (isinstance(kind, type) and issubclass(kind, Optimizer)):
             raise TypeError(f"ZeroRedundancyOptimizer: given {optimizer_class!r}, expected the class of an optimiser")
         if issubclass(optimizer_class, (LBFGS, ZeroRedundancyOptimizer)):
             raise TypeError(
@@ -111,7 +113,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return [p for group in self.param_groups for p in group["params"] if self._owners[id(p)] == rank]
 
     @property
-    def state(self) -> Any:  # type: ignore[override]
+    def state(self) -> Any:
         """The state of the parameters that this rank owns."""
         return self.optim.state if "optim" in self.__dict__ else self.__dict__.setdefault("_early_state", {})
 
@@ -216,8 +218,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         for rank, states in enumerate(told):
             source = get_global_rank(self.process_group, rank)
             for i, outline in states if rank != to else ():
-                device = params[i].device
-                whole[i] = _received(outline, lambda x, s=source: recv(x, s, group=self.process_group), device)
+                receive = functools.partial(recv, src=source, group=self.process_group)
+                whole[i] = _received(outline, receive, params[i].device)
         own["state"] = dict(sorted(whole.items()))
         self._consolidated = own
 
@@ -326,7 +328,7 @@ def _received(outline: Any, receive: Callable[[Any], Any], device: Any) -> Any:
     if isinstance(outline, dict):
         if _TENSOR in outline:
             shape, dtype, on_host = outline[_TENSOR]
-            made = lg.empty(tuple(shape), dtype=dtype, device="cpu" if on_host else device)
+            made = lg.empty(tuple(shape), dtype=getattr(lg, dtype), device="cpu" if on_host else device)
             receive(made)
             return made
         return {key: _received(value, receive, device) for key, value in outline.items()}

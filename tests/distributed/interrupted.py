@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from checks_checkpoint import Training, _equal
+
 from lucidgrad import distributed as dist
 
 

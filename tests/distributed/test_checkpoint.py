@@ -1,12 +1,15 @@
 """Checkpoints of several processes; and their index, which needs none."""
 
+import itertools
+
 import checks_checkpoint
 import pytest
+from ranks import names
+from thoroughness import cases, draw
+
 from lucidgrad.distributed.checkpoint.index import Entry, Index, Piece, Whole, assembled, needed, planned
 from lucidgrad.files import FileFormatError
 from lucidgrad.shards import cut, rows_of
-from ranks import names
-from thoroughness import cases, draw
 
 
 @pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))
@@ -20,7 +23,7 @@ def test_rows_of_ranks():
         for ranks in range(1, 9):
             parts = cut(rows, ranks)
             assert len(parts) == ranks and parts[0][0] == 0 and parts[-1][1] == rows
-            assert all(a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False))
+            assert all(a[1] == b[0] for a, b in itertools.pairwise(parts))
             assert max(b - a for a, b in parts) == -(-rows // ranks)
             assert all(start == min(i * -(-rows // ranks), rows) for i, (start, _) in enumerate(parts))
 
@@ -89,15 +92,19 @@ def test_what_differs_is_kept_for_each():
     assert plan.keys[1] == {"m": "m@1'", "m@1": "m@1"}
 
 
+def _rows(rows, start, stop, digest=None):
+    return Entry("w", (rows,), "float64", start, stop, 8 * (stop - start), digest)
+
+
 @pytest.mark.parametrize(
     ("ranks", "words"),
     [
-        ([[Entry("w", (4,), "float64", 0, 2, 16, None)], []], "expected rows from all ranks"),
-        ([[Entry("w", (4,), "float64", 0, 1, 16, None)], [Entry("w", (4,), "float64", 2, 4, 16, None)]], "end at row 1"),
-        ([[Entry("w", (4,), "float64", 0, 2, 16, None)], [Entry("w", (5,), "float64", 2, 5, 16, None)]], "one shape"),
-        ([[Entry("w", (4,), "float64", 0, 2, 16, None)], [Entry("w", (4,), "float64", 0, 4, 32, "a")]], "whole on others"),
+        ([[_rows(4, 0, 2)], []], "expected rows from all ranks"),
+        ([[_rows(4, 0, 1)], [_rows(4, 2, 4)]], "end at row 1"),
+        ([[_rows(4, 0, 2)], [_rows(5, 2, 5)]], "one shape"),
+        ([[_rows(4, 0, 2)], [_rows(4, 0, 4, "a")]], "whole on others"),
     ],
-)  # fmt: skip
+)
 def test_plans_that_can_not_be(ranks, words):
     with pytest.raises(ValueError, match=words):
         planned(ranks)
@@ -108,8 +115,15 @@ def test_damaged_indices():
     for at in range(0, len(text), 3):
         with pytest.raises(FileFormatError):
             Index.of_text(text[:at])
-    for old, new in (('"version":1', '"version":2'), ("rank-0", "../rank-0"), ('"w",0,3', '"w",1,3'), ("[5,2]", "[6,2]"),
-                     ('"token":"0a"', '"token":"/"'), ("lucidgrad sharded", "other")):  # fmt: skip
+    changes = {
+        '"version":1': '"version":2',
+        "rank-0": "../rank-0",
+        '"w",0,3': '"w",1,3',
+        "[5,2]": "[6,2]",
+        '"token":"0a"': '"token":"/"',
+        "lucidgrad sharded": "other",
+    }
+    for old, new in changes.items():
         assert old in text
         with pytest.raises(FileFormatError):
             Index.of_text(text.replace(old, new))

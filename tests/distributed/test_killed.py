@@ -5,12 +5,13 @@ import signal
 import time
 from pathlib import Path
 
-import lucidgrad as lg
 from checks_sharding import _made
-from lucidgrad.distributed import checkpoint
-from lucidgrad.files import FileFormatError
 from ranks import HERE, ended, launch, started
 from thoroughness import cases, draw
+
+import lucidgrad as lg
+from lucidgrad.distributed import checkpoint
+from lucidgrad.files import FileFormatError
 
 RANKS = cases(2, 3)
 
@@ -48,7 +49,7 @@ def test_killed_at_any_moment(tmp_path):
         try:
             _wait(lambda: len(list(tmp_path.glob("pid-*"))) == RANKS, 60)
             for _ in range(2):  # two checkpoints at least
-                _wait(lambda: _token(tmp_path) != before, 60)
+                _wait(lambda seen=before: _token(tmp_path) != seen, 60)
                 before = _token(tmp_path)
             time.sleep(random.uniform(0, 0.2))
             pids = [int((tmp_path / f"pid-{rank}").read_text()) for rank in range(RANKS)]
@@ -56,7 +57,7 @@ def test_killed_at_any_moment(tmp_path):
         finally:
             outcome = ended(job, 20)
         assert outcome.code not in (None, 0), outcome
-        _wait(lambda: all(map(_is_gone, pids)), 10)
+        _wait(lambda pids=pids: all(map(_is_gone, pids)), 10)
         model = _made(3)
         optimiser = lg.optim.AdamW(model.parameters())
         state = {"model": model, "optimiser": optimiser, "step": 0}

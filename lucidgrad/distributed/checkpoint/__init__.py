@@ -1,8 +1,8 @@
 """Checkpoints that all ranks write together: each its own part, and one index, which makes them a checkpoint.
 
-A checkpoint is a folder. Every rank writes its rows of sharded tensors, its share of those that all ranks have alike, and
-its own plain values to a safetensors file in a new subfolder; then the first rank replaces the index, in one step. Until
-then the folder is the checkpoint that it was, so that a job that is killed at any moment leaves a whole one.
+A checkpoint is a folder. Every rank writes its rows of sharded tensors, its share of those that all ranks have alike,
+and its own plain values to a safetensors file in a new subfolder; then the first rank replaces the index, in one step.
+Until then the folder is the checkpoint that it was: a job that is killed at any moment leaves a whole one.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from lucidgrad.communication.groups import get_rank, get_world_size, is_initiali
 from lucidgrad.communication.objects import all_gather_object
 from lucidgrad.files import FileFormatError
 from lucidgrad.files.access import name_of, opened, replacing
-from lucidgrad.files.container import explained
+from lucidgrad.files.container import dtype_named, explained
 from lucidgrad.files.shards import Part, open_part, write_part
 from lucidgrad.refusals import guard as _guard
 from lucidgrad.shards import Shard, rows_of
@@ -143,7 +143,7 @@ def save(
     assert taken is not None
     found = world.exchange([token, [list(entry) for entry in taken.entries()]])
     token = found[0][0]
-    entries = [[Entry(*(tuple(x) if type(x) is list else x for x in entry)) for entry in own] for _, own in found]
+    entries = [[Entry(key, tuple(shape), *rest) for key, shape, *rest in own] for _, own in found]
     place = os.path.join(folder, token)
     try:
         names: dict[str, str] = {}
@@ -251,9 +251,7 @@ class _Files:
             raise FileFormatError(f"the index has no tensor {key!r}, which a rank's file refers to")
         start, stop = (0, rows_of(whole.shape)) if shard is None else (shard.start, shard.stop)
         if shard is not None and shard.shape != whole.shape:
-            raise ValueError(
-                f"checkpoint.load: {key!r} was saved with the shape {whole.shape}, expected {shard.shape}"
-            )
+            raise ValueError(f"checkpoint.load: {key!r} was saved with the shape {whole.shape}, expected {shard.shape}")
         made = assembled(whole, start, stop, self._read, lambda parts: _joined(parts, whole, stop - start))
         return made if shard is not None else made.reshape(whole.shape)
 
@@ -263,7 +261,7 @@ class _Files:
 
 def _joined(parts: list[lg.Tensor], whole: Whole, rows: int) -> lg.Tensor:
     if not parts:
-        return lg.empty((rows, *whole.shape[1:]), dtype=whole.dtype)
+        return lg.empty((rows, *whole.shape[1:]), dtype=dtype_named(whole.dtype, "a shard without rows"))
     return parts[0] if len(parts) == 1 else lg.concat(parts, axis=0)
 
 

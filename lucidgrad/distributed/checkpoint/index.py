@@ -230,7 +230,9 @@ def assembled(whole: Whole, start: int, stop: int, read: Callable[[Piece], Any],
         array = read(piece)
         expected = (piece.stop - piece.start, *whole.shape[1:]) if whole.shape else ()
         if tuple(array.shape) != expected and tuple(array.shape) != (1, *expected):
-            raise FileFormatError(f"{piece.file}: {piece.name!r} has the shape {array.shape}, the index says {expected}")
+            raise FileFormatError(
+                f"{piece.file}: {piece.name!r} has the shape {array.shape}, the index says {expected}"
+            )
         rows = array.reshape((piece.stop - piece.start, *whole.shape[1:]))
         parts.append(rows[first:last])
     return join(parts)

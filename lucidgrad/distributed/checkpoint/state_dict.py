@@ -177,7 +177,7 @@ def _received(state: Any) -> Any:
     def give(tree: Any) -> Any:
         if isinstance(tree, dict) and "lucidgrad.tensor" in tree:
             shape, dtype = tree["lucidgrad.tensor"]
-            made = next(waiting) if _rank() == 0 else lg.empty(tuple(shape), dtype=dtype)
+            made = next(waiting) if _rank() == 0 else lg.empty(tuple(shape), dtype=getattr(lg, dtype))
             broadcast(made, 0)
             return made
         if isinstance(tree, dict):
@@ -287,13 +287,15 @@ def set_optimizer_state_dict(
 def _rows(state: Any, p: Any) -> Any:
     """The state of a shard, of that of the whole."""
     shard = shard_of(p)
+    if shard is None or shard.own_shape == shard.shape:
+        return state
 
     def own(_: Any, leaf: Any) -> Any:
         if not isinstance(leaf, lg.Tensor) or shard_of(leaf) is not None or tuple(leaf.shape) != shard.shape:
             return leaf
         return leaf.reshape(rows_of(shard.shape), *shard.shape[1:])[shard.start : shard.stop]
 
-    return state if shard is None or shard.own_shape == shard.shape else mapped(state, own)
+    return mapped(state, own)
 
 
 def get_state_dict(

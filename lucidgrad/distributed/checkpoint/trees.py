@@ -127,7 +127,7 @@ def wanted_by_state(state: Any) -> Callable[[Path, tuple[int, ...]], Shard | Non
 
 
 def wanted_by_optimiser(groups: list[dict[str, Any]]) -> Callable[[Path, tuple[int, ...]], Shard | None]:
-    """The same for the state of an optimiser, which need not have a state yet: what belongs to a parameter is cut alike.
+    """The same for an optimiser, which need not have a state yet: what belongs to a parameter is cut alike.
 
     Tensors that don't have the parameter's shape are wanted whole.
     """

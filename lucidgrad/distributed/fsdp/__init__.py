@@ -1,4 +1,4 @@
-"""Modules whose parameters are shared out among ranks: `fully_shard`, as PyTorch's ``torch.distributed.fsdp`` has it."""
+"""Modules whose parameters are shared out among ranks: `fully_shard`, as in PyTorch's ``torch.distributed.fsdp``."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -50,7 +50,7 @@ class MixedPrecisionPolicy:
         for name in ("param_dtype", "reduce_dtype", "output_dtype"):
             given = getattr(self, name)
             if given is not None:
-                dtype = lg.empty(0, dtype=given).dtype
+                dtype = lg.empty(0, dtype=getattr(lg, given, given) if isinstance(given, str) else given).dtype
                 if not lg.isdtype(dtype, "real floating"):
                     raise TypeError(f"MixedPrecisionPolicy: {name} is {dtype}, expected a floating-point dtype")
                 object.__setattr__(self, name, dtype)
@@ -184,12 +184,13 @@ def fully_shard(
 
     The module is changed in place and returned. Its parameters become shards: the rows of this rank. When it is called,
     the whole parameters are gathered, and freed afterwards; backward gathers them again, and leaves in each shard's
-    ``grad`` its rows of the mean of all ranks' gradients. Parameters of modules below to which it was applied before are
+    ``grad`` its rows of the mean of all ranks' gradients. Parameters of modules below that were sharded before are
     theirs: apply it to the blocks of a model, and then to the model, so that one block at a time is whole, while the
     next one is on its way.
 
-    The values are those of the first rank, which all others receive, buffers as well. Make the optimiser afterwards: the
-    parameters are others than before.
+    The values are those of the first rank, which all others receive, buffers as well. Make the optimiser afterwards:
+    the parameters are others than before. To have programs, compile blocks, with ``block.compile()``, before they are
+    sharded; a program around a sharded module can't gather.
 
     Parameters
     ----------

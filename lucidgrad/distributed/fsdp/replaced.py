@@ -34,11 +34,11 @@ class ReplacedParameter(lg.Tensor):
 
     __slots__ = ()
 
-    array: Any = property(lambda self: _refuse(), lambda self, value: _refuse())  # type: ignore[misc]
-    grad: Any = property(lambda self: _refuse(), lambda self, value: _refuse())  # type: ignore[assignment]
-    data: Any = property(lambda self: _refuse(), lambda self, value: _refuse())  # type: ignore[assignment]
-    shape: Any = property(lambda self: _refuse())  # type: ignore[assignment]
-    is_leaf: Any = property(lambda self: _refuse())  # type: ignore[assignment]
+    array: Any = property(lambda self: _refuse(), lambda self, value: _refuse())
+    grad: Any = property(lambda self: _refuse(), lambda self, value: _refuse())
+    data: Any = property(lambda self: _refuse(), lambda self, value: _refuse())
+    shape: Any = property(lambda self: _refuse())
+    is_leaf: Any = property(lambda self: _refuse())
 
     def __repr__(self) -> str:
         return "<a parameter that fully_shard has replaced>"

@@ -1,9 +1,9 @@
 """Units: the parameters that are gathered, freed and reduced together, those of one module.
 
 Between its uses a parameter is its shard, the rows of this rank. While the module computes, the whole stands in its
-place: `_Gather` makes it of the shards, and its backward is the reduction of the gradients, so that autograd itself says
-when all of them have arrived. Nodes don't keep gathered parameters: they keep a note of which it was, and ask for it
-again in backward.
+place: `_Gather` makes it of the shards, and its backward is the reduction of the gradients, so that autograd itself
+says when all of them have arrived. Nodes don't keep gathered parameters: they keep a note of which it was, and ask for
+it again in backward.
 """
 
 import contextlib
@@ -140,7 +140,7 @@ class Unit:
                     table = everything.reshape(self.ranks, lane.length)
                     for i, offset in lane.places:
                         member = self.members[i]
-                        flat = table[:, offset : offset + member.room].reshape(-1)
+                        flat = table[:, offset : offset + member.room].reshape(-1).contiguous()
                         full[i] = flat[: member.rows * member.width].reshape(member.spec.shape).detach()
             self._running, self.full = None, full
         return self.full
@@ -292,50 +292,22 @@ class Unit:
         return found
 
     def _reduce(self, which: list[int], given: list[Any]) -> list[Any]:
-        found: list[Any] = [None] * len(self.members)
+        walk = walking.get()
+        for call in walk.at_end if walk is not None else ():  # one is under way at a time: it has a whole gradient
+            if isinstance(call, _Reduction):
+                call.finish_inside(walk)
         policy = self.policy
         wanted = policy.reduce_dtype if policy.reduce_dtype is not None else policy.param_dtype
-        dtypes = self._dtypes(wanted)
-        running = []
-        absent = False
-        for lane in self._lanes(dtypes, which):
-            count = len(lane.places)
-            table = lg.zeros((self.ranks, lane.length + count), dtype=lane.dtype, device=lane.device)
-            for k, (i, offset) in enumerate(lane.places):
-                if given[i] is None:
-                    absent = True
-                else:
-                    _spread(table, offset, self.members[i], given[i].to(lane.dtype))
-                    table[:, lane.length + k] = 1  # that somebody has a gradient
-            own = lg.empty(lane.length + count, dtype=lane.dtype, device=lane.device)
-            work = reduce_scatter_tensor(own, table.reshape(-1), op=ReduceOp.AVG, group=self.group, async_op=True)
-            for i, _ in lane.places:
-                shard = self.members[i].shard
-                found[i] = lg.empty_like(shard.detach())
-            running.append((work, lane, own, table))
+        made = _Reduction(self, walk)
+        for lane in self._lanes(self._dtypes(wanted), which):
+            made.start(lane, given)
         self.counts["reductions"] += 1
-
-        def finish(walk: Any = None) -> None:
-            for place in walk.callers.values() if walk is not None else ():
-                place.enter()
-            with lg.no_grad():
-                for work, lane, own, _ in running:
-                    work.wait()
-                    for k, (i, offset) in enumerate(lane.places):
-                        if given[i] is None and not bool(lg.abs(own[lane.length + k]) > 0):
-                            found[i] = None  # nobody has one
-                        elif found[i].size:
-                            g = own[offset : offset + found[i].size]
-                            found[i].copy_(g.reshape(found[i].shape).to(found[i].dtype))
-            running.clear()
-
-        walk = walking.get()
-        if walk is None or absent or not self._may_defer(walk, which):
-            finish()
+        if walk is None or made.absent or not self._may_defer(walk, which):
+            made.finish()
         else:
             self.counts["deferred"] += 1
-            walk.at_end.append(finish)
-        return found
+            walk.at_end.append(made)
+        return made.found
 
     def _may_defer(self, walk: Any, which: list[int]) -> bool:
         """Whether nobody looks at the gradients of the shards before the walk ends."""
@@ -358,6 +330,60 @@ class Unit:
             rows = lg.concat([rows, more], axis=0)
         own = functional.reduce_scatter_tensor(rows, ReduceOp.AVG, group=self.group)
         return own[: member.spec.stop - member.spec.start].to(member.shard.dtype)
+
+
+class _Reduction:
+    """A reduction of the gradients of a unit that is under way, and what is to be done when it is over."""
+
+    def __init__(self, unit: Unit, walk: Any) -> None:
+        self.unit, self.place = unit, None if walk is None else walk.here
+        self.found: list[Any] = [None] * len(unit.members)
+        self.absent: set[int] = set()
+        self._running: list[tuple[Any, _Lane, Any]] = []
+
+    def start(self, lane: _Lane, given: Sequence[Any]) -> None:
+        """Start to reduce what travels in one buffer; behind the gradients it says which of them there are."""
+        unit, count = self.unit, len(lane.places)
+        table = lg.zeros((unit.ranks, lane.length + count), dtype=lane.dtype, device=lane.device)
+        for k, (i, offset) in enumerate(lane.places):
+            self.found[i] = lg.empty_like(unit.members[i].shard.detach())
+            if given[i] is None:
+                self.absent.add(i)
+            else:
+                _spread(table, offset, unit.members[i], given[i].to(lane.dtype))
+                table[:, lane.length + k] = 1
+        own = lg.empty(lane.length + count, dtype=lane.dtype, device=lane.device)
+        work = reduce_scatter_tensor(own, table.reshape(-1), op=ReduceOp.AVG, group=unit.group, async_op=True)
+        self._running.append((work, lane, own))
+
+    def finish(self) -> None:
+        """Wait for it, and write the gradients of the shards."""
+        with lg.no_grad():
+            for work, lane, own in self._running:
+                work.wait()
+                for k, (i, offset) in enumerate(lane.places):
+                    made = self.found[i]
+                    if i in self.absent and not bool(lg.abs(own[lane.length + k]) > 0):
+                        self.found[i] = None  # nobody has one
+                    elif made.size:
+                        made.copy_(own[offset : offset + made.size].reshape(made.shape).to(made.dtype))
+        self._running = []
+
+    def finish_inside(self, walk: Any) -> None:
+        """The same before the walk is over, on the stream that the walk believes the gradients come from."""
+        if self._running and self.place is not None and self.place is not walk.here:
+            self.place.enter()
+            self.finish()
+            walk.here.enter()
+        else:
+            self.finish()
+
+    def __call__(self, walk: Any) -> None:
+        """At the end of a walk: the caller's streams go on."""
+        if self._running:
+            for place in walk.callers.values():
+                place.enter()
+            self.finish()
 
 
 def _spread(table: Any, offset: int, member: Member, g: Any) -> None:
@@ -419,7 +445,7 @@ def _found(array: Any) -> _Kept | None:
         width = full.dtype.itemsize
         begin = _address(array) - _address(full)
         last = begin + sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
-        if array.size and 0 <= begin and last < full.size * width and begin % width == 0:
+        if array.size and begin >= 0 and last < full.size * width and begin % width == 0:
             steps = tuple(step // width for step in array.strides)
             return _Kept(memory.unit, memory.at, memory.unit.stamp, begin // width, tuple(array.shape), steps)
     return None

@@ -160,8 +160,8 @@ def clip_grad_norm_(
 ) -> lg.Tensor:
     """Scale the gradients of parameters, in place, so that the norm of all together is ``max_norm`` at most.
 
-    Of parameters that `distributed.fully_shard` has cut into shards, the rows of all ranks count: every rank calls this,
-    and gets the norm that one process would have.
+    Of parameters that `distributed.fully_shard` has cut into shards, the rows of all ranks count: every rank calls
+    this, and gets the norm that one process would have.
 
     Parameters
     ----------
