@@ -5,9 +5,9 @@ compiled function, of its program alone, and of JAX; and the ratio that a call i
 turns in one process, and the best of all rounds counts. ``--threads 1`` compares processor time with one thread, which
 other programs on the machine disturb little.
 
-``--compile-time`` prints instead how long the first call of a compiled function takes, less a later one, in a process of
-its own with an empty cache: for lucidgrad and JAX, the clock's seconds, and the processor's, compilers included. A step
-of training has its optimiser's state before, and kernels that serve all programs are compiled with the first that asks.
+``--compile-time`` prints instead how long the first call of a compiled function takes, less a later one, in a process
+of its own with an empty cache: for lucidgrad and JAX, the clock's seconds, and the processor's, compilers included. A
+step of training has its optimiser's state before; kernels that serve all programs are compiled with the first that asks.
 
 ``--parts`` prints instead what programs consist of: runs of equations that are one call of C each, and equations that
 Python calls kernels for between them.
@@ -28,6 +28,7 @@ import torch
 
 import lucidgrad as lg
 from lucidgrad.backends.cpu.programs.segments import parts_of
+from lucidgrad.compiling.compiled import entries_of
 from lucidgrad.levels.program import Equation
 
 from .program_cases import CASES, Case, jax_of
@@ -46,7 +47,7 @@ def settled(case: Case, **options: Any) -> tuple[Any, Sequence[Any]]:
 
 def alone(run: Any, tensors: Sequence[Any]) -> Callable[[], Any]:
     """What a compiled function runs when it has looked at everything, with the values that it is given then."""
-    entries = run._programs()
+    entries = entries_of(run)
     programs, calls = [entry.run for entry in entries], []
     for entry, program in zip(entries, programs, strict=True):
         entry.run = lambda values, program=program: calls.append((program, list(values))) or program(values)
