@@ -7,7 +7,7 @@ other programs on the machine disturb little.
 
 ``--compile-time`` prints instead how long the first call of a compiled function takes, less a later one, in a process
 of its own with an empty cache: for lucidgrad and JAX, the clock's seconds, and the processor's, compilers included. A
-step of training has its optimiser's state before; kernels that serve all programs are compiled with the first that asks.
+step of training has its optimiser's state before; kernels that serve all programs are compiled when first asked for.
 
 ``--parts`` prints instead what programs consist of: runs of equations that are one call of C each, and equations that
 Python calls kernels for between them.

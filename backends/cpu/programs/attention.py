@@ -17,7 +17,7 @@ from .steps import real, stored
 
 __all__ = ["HANDLERS"]
 
-#: Portions of heads that threads take, and elements of weights at a time, if these are more than a head for each thread.
+#: Portions of heads that threads take, and elements of weights at a time, but a head for each thread.
 PORTIONS, MOST_SCORES = 8, 1 << 20
 
 
