@@ -258,6 +258,15 @@ def scanned() -> Case:
     return Case(lg.func.grad(loss, (0, 1)), [*params, x], theirs)
 
 
+def adam_of(jnp: Any, p: Any, g: Any, m: Any, v: Any, t: Any, decay: float = 0.0) -> Any:
+    """A step of Adam, with decay AdamW, for lists of arrays in JAX: parameters, means, and means of squares."""
+    m = [0.9 * a + 0.1 * b for a, b in zip(m, g, strict=True)]
+    v = [0.999 * a + 0.001 * b * b for a, b in zip(v, g, strict=True)]
+    rate, far = 1e-4 / (1 - 0.9**t), jnp.sqrt(1 - 0.999**t)
+    new = [a * (1 - decay) - rate * b / (jnp.sqrt(c) / far + 1e-8) for a, b, c in zip(p, m, v, strict=True)]
+    return new, m, v
+
+
 def _jax_mlp(adam: bool, rows: int, *sizes: int) -> Callable[[], Any] | None:
     """The step of `training.mlp` in JAX."""
     x, p = draw(rows, sizes[0]), _weights(*sizes)
@@ -279,16 +288,60 @@ def _jax_mlp(adam: bool, rows: int, *sizes: int) -> Callable[[], Any] | None:
             value, g = jax.value_and_grad(loss)(p)
             if not adam:
                 return [a - 1e-4 * b for a, b in zip(p, g, strict=True)], m, v, t, value
-            m = [0.9 * a + 0.1 * b for a, b in zip(m, g, strict=True)]
-            v = [0.999 * a + 0.001 * b * b for a, b in zip(v, g, strict=True)]
-            rate, far = 1e-4 / (1 - 0.9**t), jnp.sqrt(1 - 0.999**t)
-            new = [a - rate * b / (jnp.sqrt(c) / far + 1e-8) for a, b, c in zip(p, m, v, strict=True)]
-            return new, m, v, t + 1, value
+            return *adam_of(jnp, p, g, m, v, t), t + 1, value
 
         return step
 
     zeros = [np.zeros_like(a) for a in p]
     return jitted(peer, p, zeros, zeros, np.float32(1))
+
+
+def _jax_gpt(rows: int, layers: int = 4, width: int = 128, heads: int = 4, length: int = 64) -> Any:
+    """The step of `training.char_gpt` in JAX."""
+    vector = lambda n, value=0.0: np.full(n, value, np.float32)
+    p = [draw(65, width), draw(length, width)]
+    for _ in range(layers):
+        p += [vector(width, 1.0), vector(width), draw(width, 3 * width, scale=0.09), vector(3 * width)]
+        p += [draw(width, width, scale=0.09), vector(width), vector(width, 1.0), vector(width)]
+        p += [draw(width, 4 * width, scale=0.09), vector(4 * width), draw(4 * width, width, scale=0.04), vector(width)]
+    p += [vector(width, 1.0), vector(width), draw(width, 65, scale=0.09), vector(65)]
+    i = _random.integers(0, 65, (rows, length + 1))
+
+    def peer(jax: Any) -> Callable[..., Any]:
+        jnp = jax.numpy
+        mask = jnp.where(jnp.tril(jnp.ones((length, length), bool)), 0.0, -jnp.inf)
+
+        def norm(x: Any, w: Any, b: Any) -> Any:
+            return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b
+
+        def attend(x: Any, w: Any, b: Any, out: Any, shift: Any) -> Any:
+            q, k, v = jnp.split((x @ w + b).reshape(rows, length, 3 * heads, -1).swapaxes(1, 2), 3, axis=1)
+            scores = q @ k.swapaxes(-1, -2) * (width // heads) ** -0.5 + mask
+            y = (jax.nn.softmax(scores) @ v).swapaxes(1, 2).reshape(rows, length, width)
+            return y @ out + shift
+
+        def loss(p: Any) -> Any:
+            x = p[0][i[:, :-1]] + p[1]
+            for k in range(2, 2 + 12 * layers, 12):
+                a = p[k : k + 12]
+                x = x + attend(norm(x, *a[:2]), *a[2:6])
+                x = x + jax.nn.gelu(norm(x, *a[6:8]) @ a[8] + a[9], approximate=False) @ a[10] + a[11]
+            scores = jax.nn.log_softmax(norm(x, *p[-4:-2]) @ p[-2] + p[-1])
+            return -jnp.take_along_axis(scores, i[:, 1:, None], -1).mean()
+
+        def step(p: Any, m: Any, v: Any, t: Any) -> Any:
+            value, g = jax.value_and_grad(loss)(p)
+            return *adam_of(jnp, p, g, m, v, t, decay=1e-6), t + 1, value
+
+        return step
+
+    zeros = [np.zeros_like(a) for a in p]
+    return jitted(peer, p, zeros, zeros, np.float32(1))
+
+
+def _gpt() -> Case:
+    name = "tiny char-GPT, AdamW"
+    return trained(name, _jax_gpt(training.CASES[name].rows))
 
 
 def _mlp(size: str, optimiser: str) -> Case:
@@ -320,5 +373,5 @@ CASES: dict[str, tuple[float, Callable[[], Case]]] = {
     "CNN 64x1x28x28": (1.0, lambda: trained("CNN 64x1x28x28, SGD")),
     "CNN 32x3x32x32": (1.2, lambda: trained("CNN 32x3x32x32, SGD")),
     "transformer block": (0.85, lambda: trained("transformer block, AdamW")),
-    "char-GPT": (0.95, lambda: trained("tiny char-GPT, AdamW")),
+    "char-GPT": (0.95, _gpt),
 }

@@ -5,13 +5,21 @@ compiled function, of its program alone, and of JAX; and the ratio that a call i
 turns in one process, and the best of all rounds counts. ``--threads 1`` compares processor time with one thread, which
 other programs on the machine disturb little.
 
+``--compile-time`` prints instead how long the first call of a compiled function takes, less a later one, in a process
+of its own with an empty cache: for lucidgrad and JAX, the clock's seconds, and the processor's, compilers included. A
+step of training has its optimiser's state before; kernels that serve all programs are compiled when first asked for.
+
 ``--parts`` prints instead what programs consist of: runs of equations that are one call of C each, and equations that
 Python calls kernels for between them.
 """
 
 import argparse
 import collections
+import json
 import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,9 +28,10 @@ import torch
 
 import lucidgrad as lg
 from lucidgrad.backends.cpu.programs.segments import parts_of
+from lucidgrad.compiling.compiled import entries_of
 from lucidgrad.levels.program import Equation
 
-from .program_cases import CASES, Case
+from .program_cases import CASES, Case, jax_of
 
 Ways = dict[str, Callable[[], Any]]
 
@@ -38,7 +47,7 @@ def settled(case: Case, **options: Any) -> tuple[Any, Sequence[Any]]:
 
 def alone(run: Any, tensors: Sequence[Any]) -> Callable[[], Any]:
     """What a compiled function runs when it has looked at everything, with the values that it is given then."""
-    entries = run._programs()
+    entries = entries_of(run)
     programs, calls = [entry.run for entry in entries], []
     for entry, program in zip(entries, programs, strict=True):
         entry.run = lambda values, program=program: calls.append((program, list(values))) or program(values)
@@ -71,6 +80,44 @@ def measured(ways: Ways, clock: Callable[[], float], rounds: int) -> dict[str, f
     return best
 
 
+def lap(run: Callable[[], Any]) -> list[float]:
+    """Seconds of a call, by the clock, and of processors, those of other programs that it starts included."""
+    begin, before = time.perf_counter(), os.times()
+    run()
+    after = os.times()
+    return [time.perf_counter() - begin, sum(after[:4]) - sum(before[:4])]
+
+
+def first_call(case: Case, whose: str) -> list[float] | None:
+    """What the first call takes more than the third; None if JAX is not there."""
+    if whose == "jax":
+        run = case.jax
+        if run is None:
+            return None
+        jax_of().jit(lambda x: x + 1)(1.0)  # what it does once for all
+    else:
+        tensors = [lg.asarray(a) for a in case.arrays]
+        case.mine(*tensors)
+        compiled = lg.compile(case.mine, fullgraph=True)
+        run = lambda: compiled(*tensors)
+    first, _, later = (lap(run) for _ in range(3))
+    return [max(0.0, a - b) for a, b in zip(first, later, strict=True)]
+
+
+def compile_time(name: str) -> str:
+    """A line of what `first_call` gives, for both."""
+    found = {}
+    for whose in ("lucidgrad", "jax"):
+        with tempfile.TemporaryDirectory() as cache:
+            around = {**os.environ, "XDG_CACHE_HOME": cache, "LUCIDGRAD_PROGRESS": "0"}
+            command = [sys.executable, "-m", "bench.programs", "--first-call", whose, name]
+            done = subprocess.run(command, env=around, check=True, capture_output=True, text=True)
+            found[whose] = json.loads(done.stdout.splitlines()[-1])
+    texts = ["".join(f"{s:11.2f}" for s in seconds) if seconds else " " * 22 for seconds in found.values()]
+    mine, other = found["lucidgrad"], found["jax"]
+    return f"{name:32}{''.join(texts)}{f'{mine[1] / other[1]:9.2f}' if other else ''}"
+
+
 def parts(case: Case) -> str:
     """The parts of a case's program in a line: sizes of what C does, and what Python does between."""
     run, tensors = settled(case, backend="interpret")
@@ -87,12 +134,23 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--parts", action="store_true")
+    parser.add_argument("--compile-time", action="store_true")
+    parser.add_argument("--first-call", choices=["lucidgrad", "jax"], help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.threads == 1:  # for JAX, which is not imported yet
         os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     torch.set_num_threads(given.threads)
     lg.set_num_threads(given.threads)
     chosen = {name: case for name, case in CASES.items() if not given.names or any(w in name for w in given.names)}
+    if given.first_call:
+        (make,) = (make for name, (_, make) in CASES.items() if name == given.names[0])
+        print(json.dumps(first_call(make(), given.first_call)))
+        return
+    if given.compile_time:
+        print(f"{'case':32}{'lucidgrad':>11}{'processor':>11}{'jax.jit':>11}{'processor':>11}{'ratio':>9}")
+        for name in chosen:
+            print(compile_time(name), flush=True)
+        return
     if given.parts:
         for name, (_, make) in chosen.items():
             print(f"{name:32}{parts(make())}", flush=True)

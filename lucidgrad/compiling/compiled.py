@@ -27,7 +27,7 @@ from .session import MISSED, Session
 from .signatures import Unhashable, matching, modes, replaceable, replaced, signature
 from .watches import VALUES, exactly, same
 
-__all__ = ["CacheInfo", "Compiled", "CompiledModule", "compile"]
+__all__ = ["CacheInfo", "Compiled", "CompiledModule", "compile", "entries_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -175,12 +175,7 @@ class Compiled:
     # -- what users ask
     def cache_info(self) -> CacheInfo:
         """How often it was called, and what served the calls."""
-        return CacheInfo(self._hits, self._misses, self._eager, len(self._programs()))
-
-    def _programs(self) -> list[Entry]:
-        return [
-            entry for kind in tuple(self._kinds.values()) for some in tuple(kind.entries.values()) for entry in some
-        ]
+        return CacheInfo(self._hits, self._misses, self._eager, len(entries_of(self)))
 
     def cache_clear(self) -> None:
         """Forget all programs."""
@@ -338,7 +333,7 @@ class Compiled:
     def _loosen(self, reach: Reach) -> None:
         """Let floats that are others than when a program was made be given to programs."""
         floats = reach.floats()
-        for old in self._programs():
+        for old in entries_of(self):
             for place, (watch, i) in old.reach.floats().items():
                 now = floats.get(place)
                 if now is not None and place not in self._stuck and not same(now[0].known[now[1]], watch.known[i]):
@@ -362,12 +357,19 @@ class Compiled:
     def _keep(self, kind: _Kind, numbers: Sequence[float], entry: Entry) -> None:
         entries = kind.entries.setdefault(kind.fixed(numbers), [])
         kind.entries[kind.fixed(numbers)] = [entry, *[old for old in entries if old.reach.changed() is None][-3:]]
-        count = len(self._programs())
+        count = len(entries_of(self))
         if count == _MANY + 1 and self._options.get("warn", True):
             warn_user(
                 f"compile: {self!r} has {count} programs by now, one for each kind of arguments; sizes that keep "
                 f"changing, or Python numbers that do and could be tensors, make a new one each time"
             )
+
+
+def entries_of(compiled: Compiled) -> list[Entry]:
+    """What a compiled function has made so far, for who measures it."""
+    return [
+        entry for kind in tuple(compiled._kinds.values()) for some in tuple(kind.entries.values()) for entry in some
+    ]
 
 
 def obstacle(session: Session, reach: Reach) -> str | None:

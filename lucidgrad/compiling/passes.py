@@ -5,7 +5,7 @@ from typing import Any
 
 from lucidgrad.core import device, dispatch
 from lucidgrad.core.primitive import registry
-from lucidgrad.levels.program import Action, Equation, Program, Structure, Variable, acts, variables
+from lucidgrad.levels.program import Action, Equation, Program, Structure, Variable, alive, variables
 
 from . import structures
 from .structures import improved_inside, known_outside, pruned
@@ -51,15 +51,9 @@ def with_own_outputs(program: Program) -> Program:
 
 def dead(program: Program) -> Program:
     """Without equations whose results nobody asks for; actions stay, since they do something."""
-    wanted = set(program.outputs)
-    kept: list[Equation] = []
-    for equation in reversed(program.equations):
-        if acts(equation) or not wanted.isdisjoint(equation.results):
-            equation = pruned(equation, wanted, dead)
-            kept.append(equation)
-            wanted.update(equation.variables)
+    kept, wanted = alive(program, lambda equation, wanted: pruned(equation, wanted, dead))
     constants = {v: array for v, array in program.constants.items() if v in wanted}
-    return Program(program.inputs, kept[::-1], program.outputs, constants)
+    return Program(program.inputs, kept, program.outputs, constants)
 
 
 def common(program: Program) -> Program:

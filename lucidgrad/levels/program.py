@@ -232,6 +232,21 @@ def variables(program: Program) -> Iterator[Variable]:
             yield from variables(part)
 
 
+def alive(
+    program: Program, pruned: Callable[[Equation, set[Variable]], Equation] | None = None
+) -> tuple[list[Equation], set[Variable]]:
+    """The equations that outputs depend on, and all actions, since they do something; and all that is asked for.
+
+    ``pruned`` may give a smaller equation in place of one, of whose results only some are asked for.
+    """
+    wanted, kept = set(program.outputs), list[Equation]()
+    for equation in reversed(program.equations):
+        if acts(equation) or not wanted.isdisjoint(equation.results):
+            kept.append(equation if pruned is None else pruned(equation, wanted))
+            wanted.update(kept[-1].variables)
+    return kept[::-1], wanted
+
+
 def actions(equations: Iterable[Equation]) -> list[Action]:
     """All actions, those inside of structures as well."""
     found: list[Action] = []

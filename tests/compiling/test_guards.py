@@ -9,6 +9,7 @@ import lucidgrad as lg
 from bench import guards as bench
 from lucidgrad.backends.cpu.compiled import building, looks
 from lucidgrad.compiling import guards
+from lucidgrad.compiling.compiled import entries_of
 
 #: Without a compiler the program itself is Python, and would be counted, too.
 compiling = pytest.mark.skipif(building.why_not() is not None, reason="there is no compiler")
@@ -214,11 +215,11 @@ def test_c_looks_where_there_is_much():
     compiled = lg.compile(_function([_Part(k) for k in range(40)]))
     compiled(lg.ones(1))
     assert looks.differ() is not None
-    (entry,) = compiled._programs()
+    (entry,) = entries_of(compiled)
     assert "differ" in entry.look.__code__.co_names
     small = lg.compile(_function([_Part(0)]))
     small(lg.ones(1))
-    assert "differ" not in small._programs()[0].look.__code__.co_names
+    assert "differ" not in entries_of(small)[0].look.__code__.co_names
 
 
 def test_too_much_to_write_out_is_looked_at_closely(monkeypatch):

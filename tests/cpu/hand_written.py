@@ -5,6 +5,7 @@
 
 import contextlib
 import functools
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,15 +17,37 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from lucidgrad.backends.cpu import kernels
-from lucidgrad.backends.cpu.compiled import building, library, pools, puts, rows, threads, windows
+from lucidgrad.backends.cpu.compiled import building, library, panels, pools, puts, rows, threads, windows
 
 KERNELS: dict[str, Callable[..., Any]] = {
     name: function
     for module in (kernels.rows, kernels.reduction, kernels.shape, kernels.windows)
     for name, function in module.TABLE.items()
 }
-MODULES = {"rows": rows, "pools": pools, "puts": puts, "windows": windows}
+MODULES = {"rows": rows, "pools": pools, "puts": puts, "windows": windows, "panels": panels}
 LIBRARIES = {**{name: module._LIBRARY for name, module in MODULES.items()}, "norms": rows._NORMS}
+
+
+def packed_product(a: Any, w: Any) -> Any:
+    """``a @ w``: w is packed into panels, where that pays."""
+    wide = panels.width(a.dtype.char)
+    if wide is None or len(a) < panels.WORTH:
+        return a @ w
+    (rows_, width), columns = a.shape, w.shape[1]
+    count = -(-columns // wide)
+    packed, y = np.empty((count, width, wide), a.dtype), np.full((rows_, columns), np.nan, a.dtype)
+    places = [library.address(x) for x in (a, w, packed, y)]
+    steps = [s // a.itemsize for s in (*w.strides, a.strides[0])]
+    for name, task in (
+        ("pack_panels", (*places[1:3], width, columns, *steps[:2])),
+        ("panel_product", (places[0], *places[2:], rows_, width, columns, steps[2], columns)),
+    ):
+        function = panels._LIBRARY.get(name, a.dtype)
+        library.run(function, struct.pack(f"{len(task)}q", *task), count, y.size * width)
+    return y
+
+
+KERNELS["packed_product"] = packed_product
 #: Rows and columns: single ones, odd numbers, more than a part of a sum.
 SHAPES = [(1, 1), (5, 1), (1, 33), (7, 13), (70, 19), (3, 2, 45), (2, 2500)]
 SPECIAL = (np.nan, np.inf, -np.inf)
@@ -174,6 +197,13 @@ class Calls:
                 yield "convolution_input", (h, w), {"sizes": sizes, **steps}
                 yield "convolution_weight", (x, h), {"window": window, **steps}
 
+    def packed(self) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+        for rows_ in (*range(1, 15), 24, 31):  # in every way that rows are taken together
+            for width, columns in ((1, 1), (7, 16), (20, 33), (3, 13), (33, 64)):
+                a, w = self.floats(rows_, width), self.floats(width, columns)
+                yield "packed_product", (a, w), {}
+                yield "packed_product", (self.floats(rows_, 2 * width)[:, :width], self.floats(columns, width).T), {}
+
 
 #: Sizes, window, stride, padding and dilation along one, two and three axes.
 GEOMETRIES = [
@@ -188,7 +218,7 @@ GEOMETRIES = [
     ((4, 5, 10), (2, 3, 3), (1, 2, 2), (1, 0, 1), (1, 1, 2)),
 ]
 
-FAMILIES = ("softmax", "cross_entropy", "normalisation", "sums", "puts", "pools", "windows")
+FAMILIES = ("softmax", "cross_entropy", "normalisation", "sums", "puts", "pools", "windows", "packed")
 #: What must agree in every bit, because C does the same operations in the same order.
 EXACT = ("take_put", "put_along_axis_add", "max_pool", "pool_put", "avg_pool", "avg_pool_put")
 
@@ -297,6 +327,17 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
         ("windows", "part * t->n / t->parts", "0", "correlate)"),
         ("windows", "unit % t->groups", "0 * t->groups", "correlate)"),
         ("windows", "e % t->groups", "0 * t->groups", "convolve)"),
+    ],
+    "panels": [
+        ("packed", "r[i] += u * two", "r[i] += u * one", "rows)"),
+        ("packed", "k * t->down", "k * t->along", "pack_panels)"),
+        ("packed", "s[i][c]", "r[i][c]", "rows)"),
+        ("packed", "r[i][c - LANES]", "s[i][c - LANES]", "rows)"),
+        ("packed", "i * a_row + k", "i * width + k", "rows)"),
+        ("packed", "p * width * WIDE", "0 * width * WIDE", "panel_product)"),
+        ("packed", "I p = begin", "I p = begin + 1", "pack_panels)"),
+        ("packed", "I k = 0", "I k = 1", "rows)"),
+        ("packed", "row += some", "row += some + 1", "panel_product)"),
     ],
 }
 

@@ -1,4 +1,4 @@
-"""The matrix products that NumPy calls itself: CBLAS functions of the libraries that it has loaded, and their threads."""
+"""The matrix products of NumPy itself: CBLAS functions of the libraries that it has loaded, and their threads."""
 
 import ctypes
 import functools

@@ -4,6 +4,7 @@ import ctypes
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from struct import pack
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,14 @@ class Library:
         except KeyError:
             self._found[key] = made = self._find(name, dtype.char)
             return made
+
+    def unit(self, char: str) -> int | None:
+        """The elements that a source which includes `vectors.h` makes tables for; None if there is no such library."""
+        function, found = self.get("unit", np.dtype(char)), np.zeros(1, np.int64)
+        if function is None:
+            return None
+        run(function, pack("q", address(found)), 1, 1)
+        return int(found[0])
 
     def _find(self, name: str, kind: str) -> int | None:
         library = building.load(self._name, [f"{self._name}.c"], self._flags) if kind in _SUFFIX else None

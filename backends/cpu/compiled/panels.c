@@ -5,11 +5,9 @@
 #include "names.h"
 
 #ifdef __AVX512F__
-#define BYTES 64 /* of a vector */
-#define MOST 12 /* rows at once: as many as there are registers for */
+enum { MOST = 12 }; /* rows at once: as many as there are registers for */
 #else
-#define BYTES 32
-#define MOST 6
+enum { MOST = 6 };
 #endif
 
 #define SELF "panels.c"
@@ -17,13 +15,9 @@
 
 #else
 
-typedef REAL NAME(V) __attribute__((vector_size(BYTES)));
-typedef REAL NAME(U) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
-#define V NAME(V)
-#define LANES ((I)(BYTES / sizeof(REAL)))
-#define LOAD(p) (*(const NAME(U) *)(p))
-#define STORE(p, v) (*(NAME(U) *)(p) = (v))
 #define WIDE (2 * LANES)
+#define UNIT WIDE
+#include "vectors.h"
 
 /* w (width, columns) with steps along both; zeros behind the last column. Units are panels. */
 typedef struct { const REAL *w; REAL *packed; I width, columns, down, along; } NAME(pack_panels_task);
@@ -48,7 +42,7 @@ static inline __attribute__((always_inline)) void NAME(rows)(
     for (I k = 0; k < width; k++, w += WIDE) {
         V one = LOAD(w), two = LOAD(w + LANES);
         for (I i = 0; i < count; i++) {
-            V u = a[i * a_row + k] - (V){0}; /* exactly that, also if it is -0 */
+            V u = ALL(a[i * a_row + k]);
             s[i] += u * one, r[i] += u * two;
         }
     }
@@ -86,18 +80,4 @@ EXPORT void NAME(panel_product)(const void *task, long begin, long end)
     }
 }
 
-/* How many columns a panel has. */
-typedef struct { I *wide; } NAME(panel_width_task);
-
-EXPORT void NAME(panel_width)(const void *task, long begin, long end)
-{
-    const NAME(panel_width_task) *t = task;
-    for (I k = begin; k < end; k++) t->wide[k] = WIDE;
-}
-
-#undef V
-#undef LANES
-#undef LOAD
-#undef STORE
-#undef WIDE
 #endif

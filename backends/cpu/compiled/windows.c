@@ -14,12 +14,6 @@
 
 #include "names.h"
 
-#ifdef __AVX512F__
-#define BYTES 64 /* of a vector */
-#else
-#define BYTES 32
-#endif
-
 enum { VECTORS = 48 }; /* of places that are computed for all outputs before the next ones */
 
 /* Memory that a thread keeps from call to call, cleared. */
@@ -49,13 +43,8 @@ typedef struct {
 
 #else
 
-typedef REAL NAME(V) __attribute__((vector_size(BYTES)));
-typedef REAL NAME(U) __attribute__((vector_size(BYTES), aligned(sizeof(REAL)), may_alias));
-#define V NAME(V)
-#define LANES ((I)(BYTES / sizeof(REAL)))
-#define ALL(a) ((a) - (V){0}) /* exactly a, also if that is -0 */
-#define LOAD(p) (*(const NAME(U) *)(p))
-#define STORE(p, v) (*(NAME(U) *)(p) = (v))
+#define UNIT LANES
+#include "vectors.h"
 
 static void NAME(fill)(REAL *to, const REAL *from, I channels, const Layout *a, const I *source, const I *target)
 {
@@ -252,18 +241,4 @@ EXPORT void NAME(correlate)(const void *task, long begin, long end)
     }
 }
 
-/* How many elements a vector has: tables are made for that. */
-typedef struct { I *lanes; } NAME(lanes_task);
-
-EXPORT void NAME(lanes)(const void *task, long begin, long end)
-{
-    const NAME(lanes_task) *t = task;
-    for (I k = begin; k < end; k++) t->lanes[k] = LANES;
-}
-
-#undef V
-#undef LANES
-#undef ALL
-#undef LOAD
-#undef STORE
 #endif

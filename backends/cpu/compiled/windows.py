@@ -115,10 +115,7 @@ def _integers(values: Any) -> Any:
 @functools.cache
 def lanes(char: str) -> int:
     """Elements of the kernels' vectors."""
-    function, found = _LIBRARY.get("lanes", np.dtype(char)), np.zeros(1, np.int64)
-    if function is not None:
-        run(function, pack("q", address(found)), 1, 1)
-    return int(found[0])
+    return _LIBRARY.unit(char) or 0
 
 
 def _worth(dtype: Any, n: int, places: Sizes, products: int) -> bool:

@@ -17,7 +17,7 @@ from .steps import real, stored
 
 __all__ = ["HANDLERS"]
 
-#: Portions of heads that threads take, and elements of weights that there may be at a time, or one head for each thread.
+#: Portions of heads that threads take, and elements of weights at a time, but a head for each thread.
 PORTIONS, MOST_SCORES = 8, 1 << 20
 
 

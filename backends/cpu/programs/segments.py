@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lucidgrad.backends.codegen.tracing import is_elementwise
-from lucidgrad.levels.program import Equation, Program, Variable, acts, inner, variables
+from lucidgrad.levels.program import Equation, Program, Variable, acts, alive, inner, variables
 
 from . import controls
 from .calling import bound, is_possible
@@ -126,12 +126,12 @@ def parts_of(program: Program, least: int) -> list[Equation | Planned]:
     equations: list[Equation] = []
     plans: dict[int, Handler | None] = {}
     numbers = itertools.count(1 + max((v.number for v in variables(program)), default=0))
-    for equation in _alive(program):
+    for equation in alive(program)[0]:
         plan = controls.handler(equation, parts_of) if inner(equation) else handler(equation)
         more = [equation] if plan is not None else expanded(equation, numbers) or [equation]
         equations += more
         plans.update((id(e), plan if e is equation else handler(e)) for e in more)
-    equations = _alive(Program(program.inputs, equations, program.outputs, {}))
+    equations, _ = alive(Program(program.inputs, equations, program.outputs, {}))
     left, done = equations, set(program.inputs) | set(program.constants)
     parts: list[Equation | Planned] = []
     while left:
@@ -160,13 +160,3 @@ def _ready(
             later.append(equation)
             waits = waits or action  # what is drawn is drawn in order
     return later, now
-
-
-def _alive(program: Program) -> list[Equation]:
-    """The equations that outputs depend on, and all actions."""
-    asked, kept = set(program.outputs), []
-    for equation in reversed(program.equations):
-        if acts(equation) or any(v in asked for v in equation.results):
-            kept.append(equation)
-            asked.update(equation.variables)
-    return kept[::-1]

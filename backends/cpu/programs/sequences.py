@@ -50,7 +50,7 @@ class _Layer:
         self.kernels: list[tuple[str, str]] = []
         wide = panels.width(self.dtype.char)
         #: Columns of the panels that weights are packed in; None where that does not pay, or can't be done.
-        self.wide = wide if self.batch >= panels.ROWS and self.steps > 1 else None
+        self.wide = wide if self.batch >= panels.WORTH and self.steps > 1 else None
         self.work = 0  # products of numbers in all
 
     def write(self, **variables: Variable) -> None:
@@ -110,7 +110,7 @@ class _Layer:
         lines = [f"const long from = {rows};", "(void)from, (void)to;", *lines]
         step = Written(self.given, self.made, lines, units=units, elements=elements, kernels=self.kernels)
         portions = 2 * threads.get_num_threads()
-        step.grain = max(panels.ROWS, -(-self.batch // (portions * panels.ROWS)) * panels.ROWS)
+        step.grain = max(panels.WORTH, -(-self.batch // (portions * panels.WORTH)) * panels.WORTH)
         step.multiplies = is_large(self.work)
         self.planner.append(step)
 
