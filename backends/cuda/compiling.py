@@ -88,7 +88,8 @@ __device__ inline A reduced(A v, int group, bool greatest) {
 def source(body: str, dtype: str, rows: bool = False) -> str:
     """The whole source of a kernel for a dtype."""
     stored, computed = TYPES[dtype]
-    return f"{_HEADERS.get(dtype, '')}typedef {stored} T;\ntypedef {computed} A;\n{COMMON}{PLACE}{ROWS if rows else ''}{body}"
+    types = f"{_HEADERS.get(dtype, '')}typedef {stored} T;\ntypedef {computed} A;\n"
+    return f"{types}{COMMON}{PLACE}{ROWS if rows else ''}{body}"
 
 
 class Sources(dict[str, str]):

@@ -59,7 +59,7 @@ def clip_all(tensors: Sequence[Any], norm: Any, most: float) -> bool:
 
 
 def unscale_all(tensors: Sequence[Any], scale: Any) -> Any:
-    """Divide tensors, in place, by a scale on the device; whether any was not finite, as a tensor, or None: not done."""
+    """Divide tensors, in place, by a scale on the device; a tensor tells whether any was not finite. None: not done."""
     kernel, backend = _kernel("unscale_all", [scale, *tensors])
     found: list[Any] = []
     if kernel is None or not _write(

@@ -1,4 +1,4 @@
-"""Tables of numbers that functions read beside their tensors: places, weights. Where copies are queued they are kept."""
+"""Tables that functions read beside their tensors, of places or weights; where copies are queued they are kept."""
 
 from collections.abc import Callable, Hashable
 from typing import Any

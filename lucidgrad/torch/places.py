@@ -10,7 +10,8 @@ profiler random serialization signal special testing utils version
 NAMES = {
     "lucidgrad": """
         Generator are_deterministic_algorithms_enabled device e enable_grad get_default_device get_default_dtype
-        get_float32_matmul_precision get_num_threads get_rng_state inf inference_mode is_grad_enabled is_inference_mode_enabled manual_seed nan
+        get_float32_matmul_precision get_num_threads get_rng_state inf inference_mode is_grad_enabled
+        is_inference_mode_enabled manual_seed nan
         newaxis no_grad OutOfMemoryError pi set_default_device set_default_dtype set_float32_matmul_precision
         set_grad_enabled set_num_threads set_rng_state use_deterministic_algorithms vmap
     """,

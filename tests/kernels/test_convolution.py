@@ -54,6 +54,64 @@ def test_arguments_that_do_not_fit_are_refused():
         convolution.TABLE["convolution_weight"](x, cupy.ones((3, 4, 4)), window=(2,), **steps)
 
 
+#: Enough channels for tensor cores; examples of the first are taken in portions.
+COLUMNS = [conv(76, 8, (5, 4), 64, (3, 3), padding=(1, 1)), conv(30, 22, (12,), 64, (3,), stride=(2,), dilation=(2,))]
+POINTS = [conv(3, 5, (4, 3), 6, (1, 1))]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_for_tensor_cores(name, dtype):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+        assert lg.bfloat16
+    precision = "high" if dtype == "float32" else "highest"
+    lg.set_float32_matmul_precision(precision)
+    try:
+        for least, case in zip((2, 1), convolutions(name, COLUMNS), strict=True):
+            with cudasim.counting() as found:
+                compare(name, case, "float16" if dtype == "float32" else dtype)  # as exact as 11 bits
+            used = {"convolution": "unfold_windows", "convolution_input": "fold_windows"}.get(name, "folded_columns")
+            assert found.launches.get(used, 0) >= least, found.launches
+            if dtype == "float32":
+                wide = [cupy.asarray(a.astype("float32")) for a in case.arrays()]
+                close = convolution.TABLE[name](*wide, **case.keywords)
+                lg.set_float32_matmul_precision("highest")
+                exact = convolution.TABLE[name](*wide, **case.keywords)
+                lg.set_float32_matmul_precision(precision)
+                np.testing.assert_allclose(close.get(), exact.get(), rtol=1e-2, atol=2e-2 * float(abs(exact).max()))
+                assert (close != exact).any()
+    finally:
+        lg.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_windows_of_one_element(name):
+    for case in convolutions(name, POINTS):
+        for dtype in ("float16", "float32", "float64"):
+            with cudasim.counting() as found:
+                compare(name, case, dtype)
+            if name != "convolution_weight":
+                assert dict(found.launches) == {"cublasGemmStridedBatchedEx": 1}, found.launches
+
+
+def test_memory_of_columns():
+    """The input once more, and what is added up in float32."""
+    x, w = cupy.zeros((40, 16, 8, 8), "float16"), cupy.zeros((64, 16, 3, 3), "float16")
+    steps = dict(stride=(1, 1), padding=(1, 1), dilation=(1, 1))
+    h = convolution.TABLE["convolution"](x, w, **steps)
+    calls = {
+        "convolution": ((x, w), {}, h.nbytes),
+        "convolution_input": ((h, w), {"sizes": (8, 8)}, x.nbytes),
+        "convolution_weight": ((x, h), {"window": (3, 3)}, 3 * w.nbytes + h.nbytes // 8),
+    }
+    for name, (args, more, result) in calls.items():
+        before = cupy.get_default_memory_pool().used_bytes()
+        with _peak() as peak:
+            convolution.TABLE[name](*args, **more, **steps)
+        assert peak.most - before <= x.nbytes + result + 8192, name
+
+
 WAYS = {
     "1-d": (functional.conv1d, (4, 8, 60), (8, 8, 5), {"padding": 2}),
     "2-d": (functional.conv2d, (4, 8, 12, 12), (8, 8, 3, 3), {"padding": 1}),

@@ -3,6 +3,7 @@
 import pytest
 
 import lucidgrad as lg
+from bench import launches
 from lucidgrad import cudasim
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops import losses, normalisation, pooling, steps, windows
@@ -95,3 +96,20 @@ def test_a_step_of_a_recurrent_layer(kind):
         found[length] = sum(counts.launches.values())
     assert counts.synchronisations == counts.copies_to_host == counts.bytes_to_device == 0, counts.counters
     assert found[7] - found[2] == 4 * 5 and found[2] - 4 * 2 <= 16, counts.launches
+
+
+@pytest.mark.parametrize("name", launches.GOALS)
+def test_a_training_step_launches_little_more_than_it_must(name):
+    make, batch = launches.models()[name]
+    counts, least = launches.count_step(make, batch)
+    total = sum(counts.launches.values())
+    assert total <= launches.GOALS[name] * least, (total, least, counts.launches)
+    assert counts.synchronisations == counts.copies_to_host == 0, counts.counters
+
+
+@pytest.mark.parametrize("name", launches.layers() if cudasim.is_installed() else ())
+def test_layers_and_calls(name):
+    run, most = launches.layers()[name]
+    total, counts = run()
+    assert total <= most, counts.launches
+    assert counts.synchronisations == counts.copies_to_host == counts.copies_to_device == 0, counts.counters

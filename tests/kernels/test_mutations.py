@@ -22,6 +22,13 @@ def test_every_kernel_has_faults():
         assert sources.items() <= kernels.SOURCES.items()
 
 
+@pytest.mark.parametrize("module", ["columns", "convolution", "lists", "puts", "recurrence", "windows"])
+def test_every_kernel_says_how_many_threads_it_has(module):
+    """So that a compiler gives them registers for so many."""
+    for name, text in importlib.import_module(f"lucidgrad.backends.cuda.kernels.{module}").SOURCES.items():
+        assert "__launch_bounds__(256)" in text[text.rindex('extern "C"') :], name
+
+
 @pytest.mark.parametrize("fault", FIRST, ids=lambda fault: fault[1])
 def test_a_planted_fault_is_found(fault):
     with mutations.planted(*fault):

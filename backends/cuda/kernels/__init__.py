@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from .columns import SOURCES as COLUMN_SOURCES
 from .convolution import SOURCES as CONVOLUTION_SOURCES, TABLE as CONVOLUTION
 from .factors import TABLE as FACTORS
 from .halves import TABLE as HALVES
@@ -28,6 +29,7 @@ TABLE: dict[str, Callable[..., Any]] = {
 #: The CUDA C sources of hand-written kernels, by name and dtype.
 SOURCES: dict[str, str] = {
     **CELL_SOURCES,
+    **COLUMN_SOURCES,
     **CONVOLUTION_SOURCES,
     **LIST_SOURCES,
     **NORM_SOURCES,

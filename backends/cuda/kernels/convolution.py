@@ -24,6 +24,8 @@ import numpy as np
 from lucidgrad.backends.cuda.compiling import THREADS, TYPES, by_value, contiguous, launch, program_of, source, table
 from lucidgrad.extents import Sizes, check_channels, out_sizes
 
+from .columns import ROWS, Columns
+from .matmul import matmul
 from .windows import PLAN, plan_of
 
 #: Rows and columns of a group from which on tiles are worth it, and weights that single blocks make.
@@ -394,7 +396,12 @@ def convolution(x: Any, w: Any, *, stride: Sizes, padding: Sizes, dilation: Size
     s = _Sizes(*x.shape[:2], x.shape[2:], w.shape[0], w.shape[2:], out, groups, steps)
     if not y.size:
         return y
-    if s.outputs <= FEW:
+    by = Columns(s.n, x.shape[1], w.shape[0], x.shape[2:], w.shape[2:], out, steps)
+    if by.needless(groups):
+        matmul(w.reshape(w.shape[:2]), x.reshape(*x.shape[:2], s.places), out=y.reshape(*y.shape[:2], s.places))
+    elif by.pay(x.dtype, groups, s.outputs, s.channels * s.window):
+        by.forth(x, w, y)
+    elif s.outputs <= FEW:
         launch(SOURCES.kernel("conv_few", x.dtype), y.size, x, w, y, s.plan, s.part(), y.size)
     else:
         _tiles("conv", s.outputs, s.n * s.places, groups, x.dtype, x, w, y, s.plan, s.part())
@@ -411,7 +418,12 @@ def convolution_input(
     s = _Sizes(n, channels, sizes, w.shape[0], w.shape[2:], h.shape[2:], groups, steps)
     if not y.size:
         return y
-    if s.channels <= FEW:
+    by = Columns(n, channels, w.shape[0], sizes, w.shape[2:], h.shape[2:], steps)
+    if by.needless(groups):
+        matmul(w.reshape(w.shape[:2]).T, h.reshape(*h.shape[:2], s.places), out=y.reshape(*y.shape[:2], s.size))
+    elif by.pay(h.dtype, groups, s.channels * s.window, s.outputs, wide=True):
+        by.to_input(h, w, y)
+    elif s.channels <= FEW:
         launch(SOURCES.kernel("conv_input_few", h.dtype), y.size, h, w, y, s.plan, s.part(), y.size)
     else:
         columns = n * math.prod(-(-a // b) for a, b in zip(sizes, stride, strict=True))  # of the largest class
@@ -427,6 +439,10 @@ def convolution_weight(
     y = cupy.empty((h.shape[1], x.shape[1] // groups, *window), x.dtype)
     s = _Sizes(*x.shape[:2], x.shape[2:], h.shape[1], window, h.shape[2:], groups, steps)
     if not y.size:
+        return y
+    by = Columns(s.n, x.shape[1], h.shape[1], x.shape[2:], window, h.shape[2:], steps)
+    if by.pay(x.dtype, groups, s.outputs, s.n * s.places) and s.channels * s.window >= ROWS:
+        by.to_weight(x, h, y)
         return y
     if s.outputs <= FEW or y.size <= FEW_WEIGHTS:
         SOURCES.kernel("conv_weight_few", x.dtype)((y.size,), (THREADS,), (x, h, y, s.plan, s.part()))

@@ -168,24 +168,25 @@ def brain_type() -> _Type:
     return _Type(14, _SINGLE, "float32", None)  # CUDA_R_16BF, which CuPy has no name for
 
 
-def matmul(x1: Any, x2: Any, /, single: bool = False, onto: Any = None) -> Any:
+def matmul(x1: Any, x2: Any, /, single: bool = False, onto: Any = None, out: Any = None) -> Any:
     """A product of matrices; of 16 bits it may be given in float32, in which it is added up.
 
-    onto: an array of the product's shape, in order in memory, to which it is added.
+    onto, out: an array of the product's shape, in order in memory, to which it is added or written.
     """
     dtype = x1.dtype
     how = TYPES.get(dtype)
     if how is None or x2.dtype != dtype or get_compute_type(dtype) != COMPUTE_TYPE_DEFAULT:
-        return _by_cupy(x1, x2, single, onto)
+        return _by_cupy(x1, x2, single, onto, out)
     size, tables = dtype.itemsize, how.batched is not None
     made = plan(x1.shape, x1.strides, x2.shape, x2.strides, size, tables)
     if type(made) is Copy:
         x1, x2 = (_copied(x, made.batch) if copy else x for x, copy in zip((x1, x2), made.which, strict=True))
         made = plan(x1.shape, x1.strides, x2.shape, x2.strides, size, tables)
     if type(made) is not Gemm:
-        return _by_cupy(x1, x2, single, onto)
-    y = cupy.ndarray(made.shape, _FLOAT if single else dtype) if onto is None else onto
-    added = onto is not None
+        return _by_cupy(x1, x2, single, onto, out)
+    y, added = out if onto is None else onto, onto is not None
+    if y is None:
+        y = cupy.ndarray(made.shape, _FLOAT if single else dtype)
     handle, places = get_cublas_handle(), (x2.data.ptr, x1.data.ptr, y.data.ptr)
     many = made.outer[0]
     if many == 1:
@@ -210,8 +211,11 @@ def affine(x: Any, w: Any, b: Any, /) -> Any:
     return matmul(x, w.T, onto=y) if y.size else y
 
 
-def _by_cupy(x1: Any, x2: Any, single: bool, onto: Any = None) -> Any:
+def _by_cupy(x1: Any, x2: Any, single: bool, onto: Any = None, out: Any = None) -> Any:
     """CuPy's product, which multiplies vectors of float16 in 16 bits."""
+    if out is not None:
+        out[...] = _by_cupy(x1, x2, single)
+        return out
     if onto is not None:
         onto += _by_cupy(x1, x2, single)
         return onto
@@ -275,7 +279,7 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
 _ADDRESSES = cupy.RawKernel(
     r"""
 typedef long long I;
-extern "C" __global__ void addresses(
+extern "C" __global__ void __launch_bounds__(256) addresses(
     I *table, I place2, I place1, I place, I inner, I far2, I far1, I far, I near2, I near1, I near, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;

@@ -18,7 +18,7 @@ from lucidgrad.determinism import are_deterministic_algorithms_enabled
 BODIES = {
     # g is (outer, number, inner), y (outer, size, inner); i has the number's size, or g's.
     "put_atomic": r"""
-extern "C" __global__ void put_atomic(
+extern "C" __global__ void __launch_bounds__(256) put_atomic(
     const T *g, const I *i, A *y, I number, I inner, I size, bool own, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
@@ -28,7 +28,7 @@ extern "C" __global__ void put_atomic(
 """,
     # Positions are sorted: the thread at the first of equal ones adds up all of them, in their order.
     "put_sorted": r"""
-extern "C" __global__ void put_sorted(
+extern "C" __global__ void __launch_bounds__(256) put_sorted(
     const T *g, const I *i, const I *order, T *y, I number, I inner, I size, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
@@ -43,7 +43,8 @@ extern "C" __global__ void put_sorted(
 """,
     # Positions of each line of their own: a thread goes along it.
     "put_lines": r"""
-extern "C" __global__ void put_lines(const T *g, const I *i, A *y, I number, I inner, I size, NOTE, I count) {
+extern "C" __global__ void __launch_bounds__(256) put_lines(
+    const T *g, const I *i, A *y, I number, I inner, I size, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
     const I from = e / inner * number * inner + e % inner, to = e / inner * size * inner + e % inner;

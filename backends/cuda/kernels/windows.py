@@ -19,6 +19,13 @@ struct Plan { int size[3], out[3], window[3], stride[3], padding[3], dilation[3]
 
 // The coordinates of an element of three axes, and what is left of its number.
 __device__ inline I unravel(I at, const int *sizes, int *place) {
+    if (at <= 0x7fffffff) {  // divisions of 64 bits take several times as long
+        unsigned left = (unsigned)at;
+        place[2] = (int)(left % (unsigned)sizes[2]); left /= (unsigned)sizes[2];
+        place[1] = (int)(left % (unsigned)sizes[1]); left /= (unsigned)sizes[1];
+        place[0] = (int)(left % (unsigned)sizes[0]);
+        return left / (unsigned)sizes[0];
+    }
     place[2] = (int)(at % sizes[2]); at /= sizes[2];
     place[1] = (int)(at % sizes[1]); at /= sizes[1];
     place[0] = (int)(at % sizes[0]);
@@ -88,7 +95,7 @@ __device__ inline A share(const Plan &p, const int *place, bool include) {
 
 _BODIES = {
     "unfold_windows": r"""
-extern "C" __global__ void unfold_windows(const T *x, T *y, Plan p, I count) {
+extern "C" __global__ void __launch_bounds__(256) unfold_windows(const T *x, T *y, Plan p, I count) {
     ELEMENT
     int place[3], k[3], at[3];
     I plane = unravel(unravel(e, p.out, place), p.window, k);
@@ -96,7 +103,7 @@ extern "C" __global__ void unfold_windows(const T *x, T *y, Plan p, I count) {
 }
 """,
     "fold_windows": r"""
-extern "C" __global__ void fold_windows(const T *h, T *y, Plan p, I count) {
+extern "C" __global__ void __launch_bounds__(256) fold_windows(const T *h, T *y, Plan p, I count) {
     ELEMENT
     int at[3], place[3];
     I plane = unravel(e, p.size, at);
@@ -109,7 +116,7 @@ extern "C" __global__ void fold_windows(const T *h, T *y, Plan p, I count) {
 }
 """,
     "max_pool": r"""
-extern "C" __global__ void max_pool(const T *x, T *y, I *i, Plan p, I count) {
+extern "C" __global__ void __launch_bounds__(256) max_pool(const T *x, T *y, I *i, Plan p, I count) {
     ELEMENT
     int place[3], at[3];
     I plane = unravel(e, p.out, place) * PLANE(p.size), best = -1;
@@ -128,7 +135,7 @@ extern "C" __global__ void max_pool(const T *x, T *y, I *i, Plan p, I count) {
 }
 """,
     "pool_put": r"""
-extern "C" __global__ void pool_put(const T *h, const I *i, T *y, Plan p, I count) {
+extern "C" __global__ void __launch_bounds__(256) pool_put(const T *h, const I *i, T *y, Plan p, I count) {
     ELEMENT
     int at[3], place[3];
     I plane = unravel(e, p.size, at) * PLANE(p.out), own = ravel(at, p.size);
@@ -142,7 +149,8 @@ extern "C" __global__ void pool_put(const T *h, const I *i, T *y, Plan p, I coun
 }
 """,
     "avg_pool": r"""
-extern "C" __global__ void avg_pool(const T *x, T *y, Plan p, bool include, double divisor, I count) {
+extern "C" __global__ void __launch_bounds__(256) avg_pool(
+    const T *x, T *y, Plan p, bool include, double divisor, I count) {
     ELEMENT
     int place[3], at[3];
     I plane = unravel(e, p.out, place) * PLANE(p.size);
@@ -154,7 +162,8 @@ extern "C" __global__ void avg_pool(const T *x, T *y, Plan p, bool include, doub
 }
 """,
     "avg_pool_put": r"""
-extern "C" __global__ void avg_pool_put(const T *h, T *y, Plan p, bool include, double divisor, I count) {
+extern "C" __global__ void __launch_bounds__(256) avg_pool_put(
+    const T *h, T *y, Plan p, bool include, double divisor, I count) {
     ELEMENT
     int at[3], place[3];
     I plane = unravel(e, p.size, at) * PLANE(p.out);
