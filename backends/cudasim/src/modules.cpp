@@ -50,6 +50,7 @@ struct Function {
 struct Loaded : std::enable_shared_from_this<Loaded> {
     void *handle = nullptr;
     const cudasim::Module *module = nullptr;
+    bool flushes = false;  // float32, as it was compiled
     std::vector<std::unique_ptr<Function>> functions;
     std::shared_ptr<Loaded> self;  // until it is unloaded; launches that wait hold it as well
     std::set<void *> variables;  // that were asked for
@@ -92,6 +93,7 @@ int load(void **out, const void *image) {
     loaded->module = (const cudasim::Module *)dlsym(loaded->handle, "__cudasim_module");
     if (!loaded->module || loaded->module->version != cudasim::abi_version)
         return fail(INVALID_IMAGE, "a module was compiled by another version of the emulated device");
+    loaded->flushes = dlsym(loaded->handle, "__cudasim_flushes") != nullptr;
     for (const cudasim::Kernel *k = loaded->module->kernels; k->name; ++k) {
         if (!k->run) continue;
         std::string name = lowered_name((const void *)k->run);
@@ -175,7 +177,7 @@ int launch(Function *f, Size grid, Size block, unsigned shared, void *stream, vo
     auto work = [=]() -> int {
         const Function &function = *f;
         Launch l = {function.name.c_str(), keep->module, function.kernel, {grid.x, grid.y, grid.z},
-                    {block.x, block.y, block.z}, shared, cooperative, buffer->pointers.data()};
+                    {block.x, block.y, block.z}, shared, cooperative, keep->flushes, buffer->pointers.data()};
         return run_grid(l);
     };
     std::string counted = f->name;

@@ -4,7 +4,7 @@
 
 namespace cudasim {
 
-constexpr unsigned abi_version = 1;
+constexpr unsigned abi_version = 2;
 
 struct Index {
     unsigned x, y, z;
