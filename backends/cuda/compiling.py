@@ -22,6 +22,9 @@ from .faults import PLACE
 TYPES = {"float16": ("__half", "float"), "float32": ("float", "float"), "float64": ("double", "double")}
 #: Dtypes that kernels take; for others the program runs.
 FLOATS = "efd"
+#: Float32 keeps numbers below 2^-126, as on the CPU: log(softmax(x)) is finite where scores are 88 to 103 apart. CuPy
+#: adds -ftz=true to all that it compiles, which `prepare_compiler` takes away where this is asked for.
+SUBNORMALS = "-ftz=false"
 #: Threads of a block in which every thread or warp works for itself.
 THREADS = 256
 
@@ -95,7 +98,9 @@ class Sources(dict[str, str]):
         """The kernel of a name for a dtype."""
         found = self._kernels.get((name, dtype))
         if found is None:
-            found = self._kernels[name, dtype] = cupy.RawKernel(self[f"{name}_{dtype.name}"], name)
+            found = self._kernels[name, dtype] = cupy.RawKernel(
+                self[f"{name}_{dtype.name}"], name, options=(SUBNORMALS,)
+            )
         return found
 
     def forget(self) -> None:
@@ -103,19 +108,21 @@ class Sources(dict[str, str]):
         self._kernels.clear()
 
 
-def tell_of_compilations() -> None:
-    """Let CuPy say when its compiler, which is asked for what is not in its cache, keeps somebody waiting."""
+def prepare_compiler() -> None:
+    """Let CuPy's compiler keep `SUBNORMALS` where they are asked for, and say when it keeps somebody waiting."""
     program: Any = getattr(compiler, "_NVRTCProgram", None)  # what all of CuPy's ways to a kernel lead to
     compile_now = getattr(program, "compile", None)
     if compile_now is None or hasattr(compile_now, "__wrapped__"):
         return
 
     @functools.wraps(compile_now)
-    def told(*args: Any, **keywords: Any) -> Any:
+    def prepared(self: Any, options: Sequence[str] = (), *args: Any, **keywords: Any) -> Any:
+        if SUBNORMALS in options:
+            options = tuple(option for option in options if option != "-ftz=true")
         with waiting("compiling CUDA kernels"):
-            return compile_now(*args, **keywords)
+            return compile_now(self, options, *args, **keywords)
 
-    program.compile = told
+    program.compile = prepared
 
 
 def launch(kernel: Any, size: int, *args: Any) -> None:

@@ -16,13 +16,14 @@ from typing import Any
 import cupy
 from cupy.cuda import Device, Event, Stream, get_current_stream, get_device_id
 
+from lucidgrad.core import tape
 from lucidgrad.levels.layer import Layer
 
 _HERE = nullcontext()
 several = False  # whether there are several devices; set by the back end
 
 
-class Place:
+class Place(tape.Place):
     """One stream of one device; there is one object for each, so that places are compared by identity.
 
     All threads' default streams of their own have one number, so a place knows its thread: in another one its number
@@ -36,6 +37,11 @@ class Place:
 
     def __repr__(self) -> str:
         return f"<stream {self.stream.ptr:#x} of cuda:{self.device}>"
+
+    @property
+    def is_current(self) -> bool:
+        """Whether work of this thread goes here now, of arrays on this device and of those that are made."""
+        return get_device_id() == self.device and place_now(self.device) is self
 
     @property
     def is_foreign(self) -> bool:

@@ -88,7 +88,7 @@ def cupy_options():
     return [
         "--std=c++17",
         "--fmad=false",
-        "-ftz=true",
+        "-ftz=false",
         "--device-as-default-execution-space",
         *(f"-I{os.fspath(folder)}" for folder in include),
     ]
