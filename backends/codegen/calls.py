@@ -156,7 +156,9 @@ def _word(kind: type, place: int) -> str:
     return f"{value}.__class__, getattr({value}, 'dtype', None)"
 
 
-def _know(calls: dict[Any, Any], kinds: Sequence[type], array: Any, known: list[Any], launch: Any, results: Any) -> None:
+def _know(
+    calls: dict[Any, Any], kinds: Sequence[type], array: Any, known: list[Any], launch: Any, results: Any
+) -> None:
     """Note a call by what `_word` says of it: ``(g, saved) -> cotangents``, those that go anywhere; one is no tuple."""
     key = known[:1]
     for kind, part in zip(kinds, known[1:], strict=True):

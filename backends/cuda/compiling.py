@@ -5,6 +5,7 @@ A source speaks of ``T``, what arrays hold, and ``A``, what is computed with: ha
 
 import functools
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -78,8 +79,22 @@ __device__ inline A reduced(A v, int group, bool greatest) {
 """
 
 
+#: The largest block: of a long row.
+MOST_THREADS = 1024
+
+
+def bounded(code: str, threads: int = THREADS) -> str:
+    """A source in which kernels are told the largest block that they are launched with, unless they say so themselves.
+
+    The compiler then gives a thread as many registers as a block of that size finds room for. Without the 1 it spills
+    some rather than have fewer blocks at once.
+    """
+    return re.sub(r"(__global__ void )(?!__launch_bounds__)", rf"\1__launch_bounds__({threads}, 1) ", code)
+
+
 def source(body: str, dtype: str, rows: bool = False) -> str:
     """The whole source of a kernel for a dtype."""
+    body = bounded(body, MOST_THREADS if rows else THREADS)
     stored, computed = TYPES[dtype]
     include = "#include <cuda_fp16.h>\n" if dtype == "float16" else ""
     return f"{include}typedef {stored} T;\ntypedef {computed} A;\n{COMMON}{PLACE}{ROWS if rows else ''}{body}"

@@ -84,7 +84,7 @@ class Recipe:
     )  # fmt: skip
 
     only: Callable[..., Any] | None
-    # Written by the engine when first needed: what a node keeps as tensors, and a walk's step by the type of cotangents.
+    # Written by the engine when first needed: what a node keeps as tensors, and a walk's step by type of cotangent.
     revive: Callable[..., Any] | None
     steps: "Steps"
     flat: bool | None  # whether slopes are the same around what is kept (None: not tried yet)

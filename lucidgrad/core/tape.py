@@ -1,13 +1,15 @@
 """The tape: nodes, leaves, what they keep, hooks, and the marks of in-place writes.
 
-*Extras* hold what few nodes have: hooks, notes. A node without any is plain, and the walk spends no thought on it; where
-work goes to streams, nodes without any share their *place* instead. A *fork* is the node of an operation with several results; each result's tensor points to an
-*output* of the fork, which hands the cotangent on to it, so that the rule runs once, when all have arrived.
+*Extras* hold what few nodes have: hooks, notes. A node without any is plain, and the walk spends no thought on it;
+where work goes to streams, such nodes share their *place* instead. A *fork* is the node of an operation with several
+results; each result's tensor points to an *output* of the fork, which hands the cotangent on to it, so that the rule
+runs once, when all have arrived.
 """
 
 import itertools
 import weakref
 from collections.abc import Callable, Iterable
+from types import MappingProxyType
 from typing import Any
 
 from . import device
@@ -133,7 +135,7 @@ class Place:
     __slots__ = ()
 
     hooked, retain, meta, metadata, unpack = False, None, None, None, None
-    tensor: dict[int, Any] = {}
+    tensor: Any = MappingProxyType({})
     pre = post = accumulated = tensor
 
     @property

@@ -18,7 +18,7 @@ from cupy.cuda.device import get_cublas_handle
 from cupy_backends.cuda.libs import cublas
 
 from lucidgrad.backends.cuda import recording
-from lucidgrad.backends.cuda.compiling import contiguous, launch
+from lucidgrad.backends.cuda.compiling import bounded, contiguous, launch
 from lucidgrad.backends.cuda.streams import place_now
 
 Axes = list[tuple[int, int, int]]  # of a batch: size, and the strides of both operands
@@ -227,7 +227,7 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
 
 
 _ADDRESSES = cupy.RawKernel(
-    r"""
+    bounded(r"""
 typedef long long I;
 extern "C" __global__ void addresses(
     I *table, I place2, I place1, I place, I inner, I far2, I far1, I far, I near2, I near1, I near, I count) {
@@ -238,7 +238,7 @@ extern "C" __global__ void addresses(
     table[count + e] = place1 + a * far1 + b * near1;
     table[2 * count + e] = place + a * far + b * near;
 }
-""",
+"""),
     "addresses",
 )
 _TABLES: dict[tuple[Any, ...], Any] = {}

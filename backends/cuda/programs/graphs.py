@@ -23,7 +23,7 @@ import numpy as np
 from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 
-from lucidgrad.backends.cuda.compiling import THREADS, by_value, contiguous
+from lucidgrad.backends.cuda.compiling import THREADS, bounded, by_value, contiguous
 from lucidgrad.backends.cuda.recording import is_recorded
 from lucidgrad.backends.cuda.streams import Place, keep, place_now
 from lucidgrad.levels.program import Action, Equation, Structure, Variable
@@ -222,7 +222,8 @@ def _record(
 # -- copies ----------------------------------------------------------------------------------------
 _ROW = np.dtype([("own", "u8"), ("word", "i8"), ("count", "i8"), ("width", "i4"), ("inward", "i4")])
 _MOVES = cupy.RawKernel(
-    r"""
+    bounded(
+        r"""
 typedef long long I;
 struct Row { char *own; I word, count; int width, inward; };
 struct Table { Row rows[ROWS]; };
@@ -239,7 +240,8 @@ extern "C" __global__ void lg_moves(Table table, const unsigned long long *words
     else if (row.width == 2) copied<unsigned short>(to, from, row.count);
     else copied<char>(to, from, row.count);
 }
-""".replace("ROWS", str(ROOM // _ROW.itemsize)),
+""".replace("ROWS", str(ROOM // _ROW.itemsize))
+    ),
     "lg_moves",
 )
 

@@ -178,13 +178,15 @@ def section_size(section: Section) -> int:
 
 # -- words in memory ---------------------------------------------------------------------------------
 _MOST_WORDS = ROOM // 8
+_WORD_THREADS = 512
 
 
 @functools.cache
 def _filling() -> Any:
     source = f"""
 struct Words {{ unsigned long long all[{_MOST_WORDS}]; }};
-extern "C" __global__ void lg_words(Words words, unsigned long long *to, int count) {{
+extern "C" __global__ void __launch_bounds__({_WORD_THREADS}, 1) lg_words(
+    Words words, unsigned long long *to, int count) {{
     if (threadIdx.x < count) to[threadIdx.x] = words.all[threadIdx.x];
 }}
 """
@@ -207,5 +209,5 @@ class Words:
             part = np.zeros(_MOST_WORDS, np.uint64)
             some = words[begin : begin + _MOST_WORDS]
             part[: len(some)] = some
-            _filling()((1,), (512,), (by_value(part), self.array[begin:], np.int32(len(some))))
+            _filling()((1,), (_WORD_THREADS,), (by_value(part), self.array[begin:], np.int32(len(some))))
         return self.array

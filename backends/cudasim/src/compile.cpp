@@ -65,9 +65,10 @@ std::string footer(const std::vector<KernelName> &kernels, const Strings &expres
     std::string text = "\n#line 1 \"cudasim_table\"\nstatic const cudasim::Kernel __cudasim_kernels[] = {\n";
     for (const KernelName &k : kernels) {
         std::string plain = "&" + k.name;
+        std::string bound = (mode & cast_names) && !k.bound.empty() ? ", (unsigned)(" + k.bound + ")" : "";
         if ((mode & cast_names) && k.name.find("::", 2) == std::string::npos)
             plain = "static_cast<void (*)(" + k.parameters + ")>(" + plain + ")";
-        text += "cudasim::entry<" + plain + ">(" + quoted(k.name.substr(2)) + "),\n";
+        text += "cudasim::entry<" + plain + ">(" + quoted(k.name.substr(2)) + bound + "),\n";
     }
     for (const std::string &e : expressions) {
         bool address = !e.empty() && e[e.find_first_not_of(" ")] == '&';

@@ -157,6 +157,9 @@ int launch(Function *f, Size grid, Size block, unsigned shared, void *stream, vo
     if (block.x > 1024 || block.y > 1024 || block.z > 64 || block.count() > uint64_t(threads_per_block))
         return fail(INVALID_VALUE, "kernel %s: a block of (%u, %u, %u) threads is not possible", name, block.x, block.y,
                     block.z);
+    if (f->kernel->most && block.count() > f->kernel->most)
+        return fail(INVALID_VALUE, "kernel %s: a block of %llu threads, but its __launch_bounds__ are %u", name,
+                    (unsigned long long)block.count(), f->kernel->most);
     if (shared > f->dynamic_limit)
         return fail(INVALID_VALUE, "kernel %s: %u bytes of dynamic shared memory, but the limit is %u", name, shared,
                     f->dynamic_limit);
@@ -387,7 +390,7 @@ SIM_API int cuFuncGetAttribute(int *out, int attribute, void *function) {
     if (!function || !out) return INVALID_VALUE;
     const Function &f = *(Function *)function;
     switch (attribute) {
-    case 0: *out = threads_per_block; break;
+    case 0: *out = f.kernel->most ? (int)f.kernel->most : threads_per_block; break;
     case 1: *out = (int)f.module->static_shared(); break;
     case 2: case 3: *out = 0; break;      // constant and local memory
     case 4: *out = 32; break;             // registers
