@@ -137,12 +137,12 @@ def page(by_hand: dict[str, list[Kernel]], families: dict[str, list[Kernel]], se
     lines = [
         "# Kernels, assembled",
         "",
-        "What NVIDIA's assembler `ptxas` makes of every kernel: registers of a thread, bytes of static shared memory of",
-        "a block, bytes that are spilled to memory (on all architectures together), and occupancy: how many of the warps",
-        "that a multiprocessor has room for run at once, with the block that the kernel is launched with, where it is",
-        "least.",
+        "What NVIDIA's assembler `ptxas` makes of every kernel: registers of a thread, bytes of static shared memory",
+        "of a block, bytes that are spilled to memory (on all architectures together), and occupancy: how many of the",
+        "warps that a multiprocessor has room for run at once, with the block that the kernel is launched with, where",
+        "it is least.",
         "It needs no GPU: `pip install '.[nvrtc]'`, and `python tests/codegen/assembled.py` writes this page"
-        f" ({seconds / 60:.0f} minutes of processor time).",
+        f" ({seconds / 60:.0f} minutes on two busy cores).",
         "",
         "All kernels have `__launch_bounds__`, but for those in CuPy's own frame, which have blocks of 128 threads. A",
         "nightly test refuses spills, and blocks whose registers are not there.",

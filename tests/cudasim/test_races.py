@@ -31,8 +31,8 @@ KERNELS = {
     "threads_of_a_block": ("if (blockIdx.x == 0) y[t / 2] = x[t];", "both of block 0"),
     "neighbours_in_a_word": ("((char *)all)[blockIdx.x + 2 * t] = (char)x[t];", None),
     "last_block": (
-        "if (t == 0) { all[2 + blockIdx.x] = x[0]; __threadfence(); last = atomicAdd((int *)all, 1) == 1; } __syncthreads();"
-        "if (last && t == 0) all[1] = all[2] + all[3];", None,
+        "if (t == 0) { all[2 + blockIdx.x] = x[0]; __threadfence(); last = atomicAdd((int *)all, 1) == 1; }"
+        "__syncthreads(); if (last && t == 0) all[1] = all[2] + all[3];", None,
     ),
     "last_block_without_fence": (
         "if (t == 0) { all[2 + blockIdx.x] = x[0]; last = atomicAdd((int *)all, 1) == 1; } __syncthreads();"
@@ -44,8 +44,9 @@ PROGRAM = """
 import json, sys
 import cupy
 code = "".join(
-    f'extern "C" __global__ void {name}(const float *x, float *all) {{ float *y = all + 64 * blockIdx.x;  __shared__ float parts[64]; __shared__ bool last; '
-    f'extern __shared__ float own[]; const int t = threadIdx.x; (void)parts; (void)own; (void)last; {body} }}'
+    f'extern "C" __global__ void {name}(const float *x, float *all) {{ float *y = all + 64 * blockIdx.x; '
+    '__shared__ float parts[64]; __shared__ bool last; extern __shared__ float own[]; const int t = threadIdx.x; '
+    f'(void)parts; (void)own; (void)last; (void)y; {body} }}'
     for name, (body, _) in KERNELS.items()
 )
 module, found = cupy.RawModule(code=code), {}
