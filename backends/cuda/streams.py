@@ -95,9 +95,29 @@ class Place(tape.Place):
         with self.current():
             return stream.record(Event(disable_timing=True))
 
+    def moment(self) -> "Moment":
+        """The time at which all work that was sent here is done."""
+        stream = Stream.null if self.is_foreign else self.stream
+        with self.current():
+            return Moment(stream.record(Event()))
+
     def current(self) -> AbstractContextManager[Any]:
         """A context in which the device is current: all default streams have one number, and events a device."""
         return Device(self.device) if several and get_device_id() != self.device else _HERE
+
+
+class Moment:
+    """A time of a device."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self, event: Any) -> None:
+        self._event = event
+
+    def seconds_to(self, later: "Moment") -> float:
+        """The time between this moment and a later one of the same device; waits for that."""
+        later._event.synchronize()
+        return float(cupy.cuda.get_elapsed_time(self._event, later._event)) / 1000
 
 
 class _Own(threading.local):
@@ -134,6 +154,11 @@ def place_for(device: int, stream: Any) -> Place:
         with _lock:
             place = _others.setdefault((device, stream.ptr), Place(device, stream))
     return place
+
+
+def here() -> Place:
+    """Where work on the current device goes now."""
+    return place_now(get_device_id())
 
 
 def place_of_array(array: Any) -> Place:
