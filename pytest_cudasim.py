@@ -8,6 +8,7 @@ import importlib
 
 import pytest
 
+SETTINGS = ("devices", "memory", "lazy", "poison", "guard", "races")
 PACKAGE = "cudasim" if __name__ == "cudasim_pytest" else "lucidgrad.backends.cudasim"
 
 
@@ -20,6 +21,7 @@ def pytest_addoption(parser):
     group.addoption("--cudasim-lazy", action="store_true", help="work runs only when something waits for it")
     group.addoption("--cudasim-poison", action="store_true", help="fresh and freed memory holds garbage")
     group.addoption("--cudasim-guard", action="store_true", help="the host can't touch device memory")
+    group.addoption("--cudasim-races", action="store_true", help="a test fails in which threads of a kernel race")
     group.addoption("--cudasim-force", action="store_true", help="use it although there is a GPU")
 
 
@@ -32,14 +34,25 @@ def pytest_load_initial_conftests(early_config):
     cudasim, launcher = importlib.import_module(PACKAGE), importlib.import_module(f"{PACKAGE}.launcher")
     if cudasim.usable_gpus() and not chosen.cudasim_force:
         return  # tests run on the GPU
-    settings = {
-        name: getattr(chosen, f"cudasim_{name}") or None for name in ("devices", "memory", "lazy", "poison", "guard")
-    }
+    settings = {name: getattr(chosen, f"cudasim_{name}") or None for name in SETTINGS}
     try:
         cudasim.install(**settings, force=chosen.cudasim_force)
         launcher.inherit()
     except cudasim.EmulatorError as error:
         raise pytest.UsageError(f"--cudasim: {error}") from error
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Fail a test in which a race was found."""
+    if not item.config.getoption("cudasim_races"):
+        return (yield)
+    cudasim = importlib.import_module(PACKAGE)
+    before = len(cudasim.races()) if cudasim.is_installed() else 0
+    result = yield
+    if found := cudasim.races()[before:] if cudasim.is_installed() else []:
+        pytest.fail("threads of a kernel race:\n" + "\n".join(found), pytrace=False)
+    return result
 
 
 def pytest_report_header(config):

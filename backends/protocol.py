@@ -81,6 +81,7 @@ class Backend:
     replaces: ClassVar[bool] = False  # arrays never change: a tensor that is written gets another one
     why_copied: ClassVar[str] = ""  # why a view is a copy, where some are (`device.copying`)
     quiet: Callable[[], AbstractContextManager[Any]] | None = None  # silences floating-point warnings
+    fuses: ClassVar[bool] = False  # whether a walk asks `pull` for one call of all rules, however small arrays are
     limit: ClassVar[int | None] = None  # elementwise functions of more elements are computed by others (`large`)
     steady: ClassVar[bool] = False  # adding in place can't fail: it takes no memory, and starts nothing elsewhere
 

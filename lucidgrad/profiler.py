@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from . import nvtx
 from .core import device
 from .core.modes import state
 from .core.primitive import Primitive, registry, watchers
@@ -49,6 +50,8 @@ class Event:
     inside: bool = False  # whether it ran during backward
     _walk: Any = field(default=None, repr=False)
     _launched: int = field(default=0, repr=False)
+    _moments: tuple[Any, ...] = field(default=(), repr=False)  # of a device: when it began this, and ended
+    _around: list["Event"] = field(default_factory=list, repr=False)  # whose inner time it is
 
     @property
     def self_time(self) -> float:
@@ -253,13 +256,16 @@ def _launches() -> int | None:
     return int(counts["launches"] + counts["library_calls"])
 
 
-def _wait(arrays: Iterable[Any]) -> None:
-    """Wait for the streams that work on these arrays goes to."""
-    for array in arrays:
+def _moment(arrays: Iterable[Any] | None) -> Any:
+    """A moment on the stream that work on these arrays goes to (None: on the current one); None without a stream."""
+    for array in arrays or ():
         find = device.places.get(type(array))
         place = find(array) if find is not None else None
         if place is not None:
-            place.stream.synchronize()
+            return place.moment()
+    if arrays is None and device.is_loaded("cuda"):
+        return device.backend_named("cuda").streams.here().moment()  # type: ignore[attr-defined]
+    return None
 
 
 # -- the profile ---------------------------------------------------------------------------------
@@ -273,8 +279,10 @@ class profile:
     Parameters
     ----------
     synchronize
-        Wait for the device before and after each measurement. Without it the times of a CUDA device are those of
-        launching, not of running.
+        Measure what runs on a CUDA device by events in its streams: times are those of running, and known when the
+        profile ends, which waits for them. Without it they are those of launching.
+    emit_nvtx
+        Make a range for NVIDIA's tools of every operation, step backward and range (`lucidgrad.cuda.nvtx`).
 
     Examples
     --------
@@ -290,9 +298,9 @@ class profile:
     >>> print(p.table(sort_by="total", row_limit=2))  # doctest: +SKIP
     """
 
-    def __init__(self, synchronize: bool = False) -> None:
+    def __init__(self, synchronize: bool = False, emit_nvtx: bool = False) -> None:
         self.events: list[Event] = []
-        self._synchronize = synchronize
+        self._synchronize, self._nvtx = synchronize, emit_nvtx
         self._stack: list[Event] = []
         self._origin = self._duration = 0.0
         self._thread = 0
@@ -300,6 +308,8 @@ class profile:
         self._observers: tuple[Any, ...] = ()
 
     def __enter__(self) -> "profile":
+        if self._nvtx:
+            device.backend_named("cuda")  # or it says what is missing
         with _installing:
             if self in _active:
                 raise RuntimeError("profile: it is active already; make another one")
@@ -315,7 +325,8 @@ class profile:
     def __exit__(self, *exc: object) -> None:
         self._duration = time.perf_counter() - self._origin
         state.observers = self._observers
-        self._stack.clear()
+        self._drop(0)
+        self._settle()
         with _installing:
             _active.remove(self)
             if not _active:
@@ -334,10 +345,12 @@ class profile:
         return preformatted(repr(self)[1:-1], self.table())
 
     # -- events
-    def _begin(self, name: str, kind: str, arrays: Iterable[Any] = ()) -> Event:
-        if self._synchronize:
-            _wait(arrays)
+    def _begin(self, name: str, kind: str, arrays: Iterable[Any] | None = None) -> Event:
         event = Event(name, kind, 0.0)
+        if self._nvtx:
+            nvtx.range_push(name)
+        if self._synchronize:
+            event._moments = (_moment(arrays),)
         event.inside = any(outer.kind == "backward" for outer in self._stack)
         if self._counts_launches:
             event._launched = _launches() or 0
@@ -345,20 +358,19 @@ class profile:
         event.start = time.perf_counter() - self._origin
         return event
 
-    def _end(self, event: Event, arrays: Iterable[Any] = (), bytes: int = 0) -> None:
+    def _end(self, event: Event, arrays: Iterable[Any] | None = None, bytes: int = 0) -> None:
         if self._synchronize:
-            _wait(arrays)
+            event._moments += (_moment(arrays),)
         event.total = time.perf_counter() - self._origin - event.start
         event.bytes, event._walk = bytes, None
         if self._counts_launches:
             event.launches = (_launches() or 0) - event._launched
-        while self._stack and self._stack[-1] is not event:
-            self._stack.pop()
-        if self._stack:
-            self._stack.pop()
+        if event in self._stack:
+            self._drop(self._stack.index(event))
             self.events.append(event)
             for around in reversed(self._stack) if event.kind != "range" else ():
                 around.inner += event.total
+                event._around.append(around)
                 if around.kind != "range":
                     break  # the operations around that one have its whole time as inner time
 
@@ -366,8 +378,26 @@ class profile:
         """A walk has ended: a step that raised is not counted."""
         for at, event in enumerate(self._stack):
             if event._walk is walk:
-                del self._stack[at:]
+                self._drop(at)
                 return
+
+    def _drop(self, at: int) -> None:
+        """End the events that began at a place of the stack, and after."""
+        if self._nvtx:
+            for _ in self._stack[at:]:
+                nvtx.range_pop()
+        del self._stack[at:]
+
+    def _settle(self) -> None:
+        """Wait for the device, and put its times in the place of the host's."""
+        for event in self.events:
+            moments, event._moments = event._moments, ()
+            if len(moments) == 2 and None not in moments:
+                total = moments[0].seconds_to(moments[1])
+                for around in event._around:
+                    around.inner += total - event.total
+                event.total = total
+            event._around = []
 
     # -- results
     def key_averages(self) -> list[Averages]:

@@ -285,12 +285,16 @@ def test_launches_are_counted_on_the_emulated_device():
     assert p.table().splitlines()[1].endswith("launches")
 
 
-def test_it_waits_for_the_device(x, monkeypatch):
-    waits = []
-    stream = types.SimpleNamespace(synchronize=lambda: waits.append(1))
-    place = types.SimpleNamespace(stream=stream)
-    with profile(synchronize=True):
-        monkeypatch.setitem(device.places, type(x.array), lambda array: place)
+def test_times_of_a_device_are_between_two_moments_of_it(x, monkeypatch):
+    moments = []
+
+    def moment():
+        moments.append(types.SimpleNamespace(seconds_to=lambda later: 100.0 + moments.index(later)))
+        return moments[-1]
+
+    with profile(synchronize=True) as p:
+        monkeypatch.setitem(device.places, type(x.array), lambda array: types.SimpleNamespace(moment=moment))
         registry["exp"].find_kernel(type(x.array))(x.array)
         monkeypatch.undo()
-    assert len(waits) == 2
+    assert len(moments) == 2
+    assert [(event.name, event.total) for event in p.events] == [("exp", 101.0)]

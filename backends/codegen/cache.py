@@ -47,6 +47,10 @@ class KernelCache:
                 made = self._new(key, call, True)
         return made
 
+    def is_by_value(self, key: Any) -> bool:
+        """Whether what runs a call of this key depends on the values of its numbers."""
+        return self._found.get(key) is _BY_VALUE
+
     def _new(self, key: Any, call: tuple[Any, ...], by_value: bool) -> Any:
         if len(self._found) >= MOST_KERNELS:
             return None

@@ -13,7 +13,7 @@ from lucidgrad.core.primitive import ELEMENTWISE, Primitive, Recipe
 
 from .cache import KernelCache
 from .expression import Untraceable
-from .kernels import Kernel, forward_kernel, pull_kernel
+from .kernels import Kernel, forward_kernel, picker, pull_kernel
 from .keys import identity, told
 from .languages import Language
 from .tracing import is_elementwise
@@ -29,6 +29,7 @@ class Run(NamedTuple):
 
     least: int
     run: Callable[[Sequence[Any], tuple[int, ...] | None], list[Any] | None]
+    launch: tuple[Callable[..., Any], Sequence[int]] | None = None  # which gives one result as it is, and what it takes
 
 
 class Frame(NamedTuple):
@@ -84,7 +85,7 @@ def forward(primitive: Primitive, frame: Frame, usual: Callable[..., Any]) -> Ca
             known.append(dtypes.get_default_dtype())
         found = find(tuple(known), xs, xs, keywords)
         if found is not None:
-            least, run = found
+            least, run, _ = found
             made = None if size < least else run(xs, None)
             if made is not None:
                 return made[0]
@@ -112,7 +113,9 @@ def pull(recipe: Recipe, goes: Sequence[bool], frame: Frame) -> Callable[..., An
         as_made = results == tuple(range(len(results)))
         return *(_NOTHING if kernel is None else compiled(kernel, None)), None if as_made else results
 
-    find = KernelCache(f"the rules of {recipe.primitive.name}", make, _rules(recipe, goes)).find
+    cache = KernelCache(f"the rules of {recipe.primitive.name}", make, _rules(recipe, goes))
+    find = cache.find
+    known_calls: dict[Any, Callable[..., Any]] = {}
 
     def pulled(g: Any, saved: tuple[Any, ...], targets: Sequence[Any] | None) -> Any:
         if smallest and g.size < smallest:
@@ -132,13 +135,49 @@ def pull(recipe: Recipe, goes: Sequence[bool], frame: Frame) -> Callable[..., An
         found = find(tuple(known), saved, g, saved, targets)
         if found is None:
             return None
-        least, run, results = found
+        least, run, launch, results = found
+        if not least and targets is None and not cache.is_by_value(tuple(known)):
+            _know(known_calls, kinds, array, known, launch, results)
         made = None if least and g.size < least else run((g, *saved), shape)
         if made is None or results is None:
             return made
         return [None if k is None else g if k < 0 else made[k] for k in results]
 
+    if not smallest and Keyword not in kinds:  # whose values would have to be told apart
+        pulled.known = known_calls, ", ".join(["g.dtype", *map(_word, kinds, range(len(kinds)))])  # type: ignore[attr-defined]
     return pulled
+
+
+def _word(kind: type, place: int) -> str:
+    """What a saved value is known by, as source: arrays by type and dtype, numbers by type."""
+    value = f"s[{place}]"
+    if kind is InputMeta:
+        return f"{value}.dtype"
+    return f"{value}.__class__, getattr({value}, 'dtype', None)"
+
+
+def _know(
+    calls: dict[Any, Any], kinds: Sequence[type], array: Any, known: list[Any], launch: Any, results: Any
+) -> None:
+    """Note a call by what `_word` says of it: ``(g, saved) -> cotangents``, those that go anywhere; one is no tuple."""
+    key = known[:1]
+    for kind, part in zip(kinds, known[1:], strict=True):
+        if kind is InputMeta:
+            key.append(part)
+        elif isinstance(part, type):
+            key += (part, None)
+        else:
+            key += (array, part)
+    if any(type(part) is tuple or part is int for part in key):
+        return  # a number's value matters
+    going = None if results is None else [k for k in results if k is not None]
+    if going is not None and all(k < 0 for k in going):
+        many = len(going)
+        calls[tuple(key)] = (lambda g, saved: g) if many == 1 else (lambda g, saved: (g,) * many)
+    elif launch is not None and going in (None, [0]):
+        run, takes = launch
+        taken, all_of = picker(takes), tuple(takes) == tuple(range(1 + len(kinds)))
+        calls[tuple(key)] = (lambda g, saved: run(g, *saved)) if all_of else (lambda g, saved: run(*taken((g, *saved))))
 
 
 def _rules(recipe: Recipe, goes: Sequence[bool]) -> Callable[..., None]:

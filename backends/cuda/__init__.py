@@ -11,9 +11,9 @@ def load() -> None:
     from .driver import need
 
     need()
-    from .compiling import tell_of_compilations
+    from .compiling import prepare_compiler
 
-    tell_of_compilations()
+    prepare_compiler()
     from .backend import CUDA
     from .streams import place_of_array
 

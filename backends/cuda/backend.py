@@ -59,6 +59,7 @@ class CUDA(Backend):
     name = "cuda"
     array_types = (cupy.ndarray,)
     library = LIBRARY
+    fuses = True  # a launch costs more than to look for a kernel of all rules
     unwritable = "an expanded view; clone it first"
     cuda, memory, streams, captures = cupy.cuda, memory, streams, captures  # for lucidgrad.cuda
     check = staticmethod(faults.check)

@@ -5,6 +5,7 @@ A source speaks of ``T``, what arrays hold, and ``A``, what is computed with: ha
 
 import functools
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +31,9 @@ _HEADERS = {"float16": "#include <cuda_fp16.h>\n", "bfloat16": "#include <cuda_b
 FLOATS = "efdE"
 #: What makes arrays ones of bfloat16's class, and the namespace that their programs run in, where it is known.
 brains: tuple[Callable[..., Any], Any] | None = None
+#: Float32 keeps numbers below 2^-126, as on the CPU: log(softmax(x)) is finite where scores are 88 to 103 apart. CuPy
+#: adds -ftz=true to all that it compiles, which `prepare_compiler` takes away where this is asked for.
+SUBNORMALS = "-ftz=false"
 #: Threads of a block in which every thread or warp works for itself.
 THREADS = 256
 #: Bytes that a table among a kernel's arguments may take: these have room for 4 KB.
@@ -85,8 +89,22 @@ __device__ inline A reduced(A v, int group, bool greatest) {
 """
 
 
+#: The largest block: of a long row.
+MOST_THREADS = 1024
+
+
+def bounded(code: str, threads: int = THREADS) -> str:
+    """A source in which kernels are told the largest block that they are launched with, unless they say so themselves.
+
+    The compiler then gives a thread as many registers as a block of that size finds room for. Without the 1 it spills
+    some rather than have fewer blocks at once.
+    """
+    return re.sub(r"(__global__ void )(?!__launch_bounds__)", rf"\1__launch_bounds__({threads}, 1) ", code)
+
+
 def source(body: str, dtype: str, rows: bool = False) -> str:
     """The whole source of a kernel for a dtype."""
+    body = bounded(body, MOST_THREADS if rows else THREADS)
     stored, computed = TYPES[dtype]
     types = f"{_HEADERS.get(dtype, '')}typedef {stored} T;\ntypedef {computed} A;\n"
     return f"{types}{COMMON}{PLACE}{ROWS if rows else ''}{body}"
@@ -105,7 +123,9 @@ class Sources(dict[str, str]):
         """The kernel of a name for a dtype."""
         found = self._kernels.get((name, dtype))
         if found is None:
-            found = self._kernels[name, dtype] = cupy.RawKernel(self[f"{name}_{dtype.name}"], name)
+            found = self._kernels[name, dtype] = cupy.RawKernel(
+                self[f"{name}_{dtype.name}"], name, options=(SUBNORMALS,)
+            )
         return found
 
     def forget(self) -> None:
@@ -113,19 +133,21 @@ class Sources(dict[str, str]):
         self._kernels.clear()
 
 
-def tell_of_compilations() -> None:
-    """Let CuPy say when its compiler, which is asked for what is not in its cache, keeps somebody waiting."""
+def prepare_compiler() -> None:
+    """Let CuPy's compiler keep `SUBNORMALS` where they are asked for, and say when it keeps somebody waiting."""
     program: Any = getattr(compiler, "_NVRTCProgram", None)  # what all of CuPy's ways to a kernel lead to
     compile_now = getattr(program, "compile", None)
     if compile_now is None or hasattr(compile_now, "__wrapped__"):
         return
 
     @functools.wraps(compile_now)
-    def told(*args: Any, **keywords: Any) -> Any:
+    def prepared(self: Any, options: Sequence[str] = (), *args: Any, **keywords: Any) -> Any:
+        if SUBNORMALS in options:
+            options = tuple(option for option in options if option != "-ftz=true")
         with waiting("compiling CUDA kernels"):
-            return compile_now(*args, **keywords)
+            return compile_now(self, options, *args, **keywords)
 
-    program.compile = told
+    program.compile = prepared
 
 
 def launch(kernel: Any, size: int, *args: Any) -> None:

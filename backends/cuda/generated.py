@@ -9,13 +9,13 @@ from lucidgrad.backends import codegen
 from lucidgrad.backends.codegen import Kernel
 from lucidgrad.core.primitive import Primitive, Recipe
 
-from .compiling import program_of
+from .compiling import SUBNORMALS, program_of
 
 __all__ = ["NUMBERS", "OPTIONS", "PREAMBLE", "compiled", "forward", "pull"]
 
 PREAMBLE = codegen.CUDA.functions
-#: Products and sums are rounded one by one, as on the CPU. (CuPy adds -ftz=true: tiny float32 results are zero.)
-OPTIONS = ("--fmad=false",)
+#: Products and sums are rounded one by one, and tiny float32 numbers are kept, as on the CPU.
+OPTIONS = ("--fmad=false", SUBNORMALS)
 NUMBERS = {int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -33,8 +33,8 @@ def _launched(kernel: Kernel, usual: Any) -> codegen.Run:
     """A kernel that takes a program's arguments, of any number of elements."""
     launch, taken = compiled(kernel), codegen.picker(kernel.takes)
     if len(kernel.results) > 1:
-        return codegen.Run(0, lambda xs, shape: list(launch(*taken(xs))))
-    return codegen.Run(0, lambda xs, shape: [launch(*taken(xs))])
+        return codegen.Run(0, lambda xs, shape: list(launch(*taken(xs))), (launch, kernel.takes))
+    return codegen.Run(0, lambda xs, shape: [launch(*taken(xs))], (launch, kernel.takes))
 
 
 _FRAME = codegen.Frame(cupy.ndarray, codegen.CUDA, _launched)

@@ -18,6 +18,7 @@ from .generated import OPTIONS, PREAMBLE
 compat: Any = array_api_compat.cupy
 #: Functions of cuSOLVER's, which can't be recorded.
 FACTORED = "cholesky det eig eigh eigvals eigvalsh inv matrix_rank pinv qr slogdet solve svd svdvals".split()
+_SINGLE = cupy.dtype("float32")
 
 
 class CuPyFunctions:
@@ -136,6 +137,60 @@ def _division(name: str) -> Callable[..., Any]:
     return divide
 
 
+def _largest(name: str) -> Callable[..., Any]:
+    """CuPy's reduction; of float32 in a kernel that keeps numbers below 2^-126: the largest is one of the elements."""
+    usual, sign, start = (_reduction(name), *((">", "0xff800000") if name == "max" else ("<", "0x7f800000")))
+    launch = cupy.ReductionKernel(
+        "float32 x", "float32 y", "x", f"a != a || a {sign} b ? a : b", "y = a", f"__int_as_float({start})",
+        f"lucidgrad_{name}", options=OPTIONS,
+    )  # fmt: skip
+
+    def reduce(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if x.dtype is not _SINGLE or not x.size:
+            return usual(x, axis=axis, keepdims=keepdims)
+        return launch(x, axis=_axes(axis), keepdims=keepdims)
+
+    return reduce
+
+
+#: Functions that make something of float32 numbers below 2^-126, which CuPy's take for zeros.
+_STEEP = {
+    **{name: f"{name}(a)" for name in ("log", "log2", "log10", "sqrt", "ceil", "floor")},
+    **{name: f"{name}(a, b)" for name in ("hypot", "atan2", "pow", "fmod")},
+    **{name: f"lg_{name}(a, b)" for name in ("maximum", "minimum")},
+    "sign": "lg_sign(a)",
+    "reciprocal": "1 / a",
+    "divide": "a / b",
+}
+_ORDERS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+
+
+def _steep(name: str, value: str) -> Callable[..., Any]:
+    """CuPy's function, but for float32 a kernel of our own, which keeps such numbers."""
+    function = _whole(name) if name in ("ceil", "floor") else getattr(cupy, name)
+    taken, made = "float32 a, float32 b" if "b" in value else "float32 a", "bool" if name in _ORDERS else "float32"
+    launch = cupy.ElementwiseKernel(
+        taken, f"{made} y", f"y = {value}", f"lucidgrad_{name}", preamble=PREAMBLE, options=OPTIONS
+    )
+
+    def of_one(x: Any, /) -> Any:
+        return launch(x) if x.dtype is _SINGLE else function(x)
+
+    def of_two(x1: Any, x2: Any, /) -> Any:
+        given = getattr(x1, "dtype", x1.__class__), getattr(x2, "dtype", x2.__class__)
+        return launch(x1, x2) if given in _SINGLES else function(x1, x2)
+
+    return of_two if "b" in value else of_one
+
+
+#: Of two arguments: both are float32, or one is a Python number.
+_SINGLES = {
+    (_SINGLE, _SINGLE),
+    *((_SINGLE, kind) for kind in (int, float)),
+    *((kind, _SINGLE) for kind in (int, float)),
+}
+
+
 def _shift(name: str) -> Callable[..., Any]:
     """By more bits than there are, too."""
 
@@ -205,6 +260,9 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
     **{name: _created(name) for name in ("empty_like", "ones_like", "zeros_like")},
     **{name: _reduction(name) for name in ("sum", "prod", "max", "min", "all", "any")},
     **{name: _whole(name) for name in ("ceil", "floor", "trunc")},
+    **{name: _steep(name, value) for name, value in _STEEP.items()},
+    **{name: _steep(name, f"a {sign} b") for name, sign in _ORDERS.items()},
+    **{name: _largest(name) for name in ("max", "min")},
     "argsort": argsort,
     "asarray": asarray,
     "bitwise_left_shift": _shift("shift_left"),

@@ -93,22 +93,62 @@ class _Peak(MemoryHook):  # type: ignore[misc]  # CuPy has no types
         super().__init__()
         self.used: dict[int, int] = {}
         self.most: dict[int, int] = {}
+        self.made: dict[int, int] = {}  # how often memory was taken, and given back
+        self.freed: dict[int, int] = {}
 
     def malloc_postprocess(self, **given: Any) -> None:
         device = given["device_id"]
         self.used[device] = used = self.used.get(device, 0) + given["mem_size"]
         self.most[device] = max(used, self.most.get(device, 0))
+        self.made[device] = self.made.get(device, 0) + 1
 
     def free_postprocess(self, **given: Any) -> None:
         device = given["device_id"]
         self.used[device] = self.used.get(device, 0) - given["mem_size"]
+        self.freed[device] = self.freed.get(device, 0) + 1
 
 
 _peak: list[_Peak] = []
 
 
+_async: list[Any] = []  # the pool of the driver, where it is chosen
+_MOST_USED = 8  # cudaMemPoolAttrUsedMemHigh
+
+
 def _pool() -> Any:
-    return cupy.get_default_memory_pool()
+    return _async[0] if _async else cupy.get_default_memory_pool()
+
+
+def allocator() -> str:
+    """Whose pool memory comes from: CuPy's ("native"), or the driver's ("cudaMallocAsync")."""
+    return "cudaMallocAsync" if _async else "native"
+
+
+def set_allocator(name: str) -> None:
+    """Take memory from a pool from now on; arrays keep what they have."""
+    if name == allocator():
+        return
+    if name == "native":
+        cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)
+        _async.clear()
+        return
+    pool = cupy.cuda.MemoryAsyncPool()  # raises where the driver has none
+    cupy.cuda.set_allocator(pool.malloc)
+    _async.append(pool)
+
+
+def statistics(device: int) -> dict[str, int]:
+    """What is known of a device's memory, under PyTorch's names; counted since somebody first asked."""
+    most, now, held = max_allocated(device), allocated(device), reserved(device)
+    made, freed = (counts.get(device, 0) for counts in (_peak[0].made, _peak[0].freed)) if _peak else (0, 0)
+    return {
+        "allocated_bytes.all.current": now,
+        "allocated_bytes.all.peak": most,
+        "reserved_bytes.all.current": held,
+        "inactive_split_bytes.all.current": held - now,
+        "allocation.all.allocated": made,
+        "allocation.all.freed": freed,
+    }
 
 
 def allocated(device: int) -> int:
@@ -127,6 +167,8 @@ def reserved(device: int) -> int:
 def max_allocated(device: int) -> int:
     """The most bytes that arrays occupied since the first call of this or of `reset_peak`, in the calling thread."""
     now = allocated(device)
+    if _async:
+        return max(now, int(runtime.memPoolGetAttribute(runtime.deviceGetMemPool(device), _MOST_USED)))
     if not _peak:
         reset_peak(device)
     return max(now, _peak[0].most.get(device, now))
@@ -135,6 +177,9 @@ def max_allocated(device: int) -> int:
 def reset_peak(device: int) -> None:
     """Count the most from now on."""
     now = allocated(device)
+    if _async:
+        runtime.memPoolSetAttribute(runtime.deviceGetMemPool(device), _MOST_USED, 0)
+        return
     if not _peak:  # allocations are followed once somebody asks
         _peak.append(_Peak())
         _peak[0].__enter__()

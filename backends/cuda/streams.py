@@ -16,13 +16,14 @@ from typing import Any
 import cupy
 from cupy.cuda import Device, Event, Stream, get_current_stream, get_device_id, runtime
 
+from lucidgrad.core import tape
 from lucidgrad.levels.layer import Layer
 
 _HERE = nullcontext()
 several = False  # whether there are several devices; set by the back end
 
 
-class Place:
+class Place(tape.Place):
     """One stream of one device; there is one object for each, so that places are compared by identity.
 
     All threads' default streams of their own have one number, so a place knows its thread: in another one its number
@@ -36,6 +37,11 @@ class Place:
 
     def __repr__(self) -> str:
         return f"<stream {self.stream.ptr:#x} of cuda:{self.device}>"
+
+    @property
+    def is_current(self) -> bool:
+        """Whether work of this thread goes here now, of arrays on this device and of those that are made."""
+        return get_device_id() == self.device and place_now(self.device) is self
 
     @property
     def is_foreign(self) -> bool:
@@ -91,9 +97,29 @@ class Place:
         with self.current():
             return stream.record(Event(disable_timing=True))
 
+    def moment(self) -> "Moment":
+        """The time at which all work that was sent here is done."""
+        stream = Stream.null if self.is_foreign else self.stream
+        with self.current():
+            return Moment(stream.record(Event()))
+
     def current(self) -> AbstractContextManager[Any]:
         """A context in which the device is current: all default streams have one number, and events a device."""
         return Device(self.device) if several and get_device_id() != self.device else _HERE
+
+
+class Moment:
+    """A time of a device."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self, event: Any) -> None:
+        self._event = event
+
+    def seconds_to(self, later: "Moment") -> float:
+        """The time between this moment and a later one of the same device; waits for that."""
+        later._event.synchronize()
+        return float(cupy.cuda.get_elapsed_time(self._event, later._event)) / 1000
 
 
 class _Own(threading.local):
@@ -146,6 +172,11 @@ def place_for(device: int, stream: Any) -> Place:
         with _lock:
             place = _others.setdefault((device, stream.ptr), Place(device, stream))
     return place
+
+
+def here() -> Place:
+    """Where work on the current device goes now."""
+    return place_now(get_device_id())
 
 
 def place_of_array(array: Any) -> Place:

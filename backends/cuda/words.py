@@ -28,7 +28,7 @@ _POINTER = ctypes.c_void_p
 def _filling() -> Any:
     source = f"""
 struct Words {{ unsigned long long all[{MOST}]; }};
-extern "C" __global__ void __launch_bounds__(512) lg_words(Words words, unsigned long long *to, int count) {{
+extern "C" __global__ void __launch_bounds__(512, 1) lg_words(Words words, unsigned long long *to, int count) {{
     if (threadIdx.x < count) to[threadIdx.x] = words.all[threadIdx.x];
 }}
 """

@@ -23,7 +23,14 @@ def set_guard(on: bool = True) -> bool:
     return bool(load().cudasim_set_guard(int(on)))
 
 
-SETTERS = {"CUDASIM_LAZY": set_lazy, "CUDASIM_POISON": set_poison, "CUDASIM_GUARD": set_guard}
+def set_flush(on: bool = True) -> bool:
+    """Switch flush-to-zero of float32 in kernels compiled with ``-ftz=true``. Returns what it was."""
+    return bool(load().cudasim_set_flush(int(on)))
+
+
+SETTERS = {
+    "CUDASIM_LAZY": set_lazy, "CUDASIM_POISON": set_poison, "CUDASIM_GUARD": set_guard, "CUDASIM_FTZ": set_flush
+}  # fmt: skip
 
 
 @contextmanager
@@ -55,6 +62,25 @@ def guard(on: bool = True) -> Iterator[None]:
         yield
     finally:
         set_guard(old)
+
+
+@contextmanager
+def flush(on: bool = True) -> Iterator[None]:
+    """Flush-to-zero, or none, for a block of code."""
+    old = set_flush(on)
+    try:
+        yield
+    finally:
+        synchronise_all()
+        set_flush(old)
+
+
+def races() -> list[str]:
+    """Return the races that were found since the start or the last `reset`, each kind of each kernel once.
+
+    Kernels are watched if the device was installed with ``races=True``: to watch, they are compiled in another way.
+    """
+    return _text("cudasim_races").splitlines()
 
 
 def counters() -> dict[str, int]:

@@ -12,6 +12,7 @@ from .errors import EmulatorError
 SITE = Path(__file__).resolve().parent / "site"
 PACKAGE = __package__ or ""  # ``cudasim``, or the same folder as a part of lucidgrad
 PROGRAM = PACKAGE.replace(".backends", "")
+SWITCHES = ("lazy", "poison", "guard", "races")
 USAGE = f"python -m {PROGRAM} [options] (PROGRAM | SCRIPT.py | -m MODULE | -c CODE) [arguments]"
 
 
@@ -25,6 +26,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--lazy", action="store_true", help="work runs only when something waits for it")
     options.add_argument("--poison", action="store_true", help="fresh and freed memory holds garbage")
     options.add_argument("--guard", action="store_true", help="the host can't touch device memory")
+    options.add_argument("--races", action="store_true", help="races between threads of a kernel are reported")
+    options.add_argument("--ftz", choices=("on", "off"), help="subnormal float32 is zero in kernels (on)")
     options.add_argument("--force", action="store_true", help="also on a machine with a GPU")
     options.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
     options.add_argument("-c", dest="code", nargs=argparse.REMAINDER, help="run a string")
@@ -44,7 +47,9 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
     chosen = inherited()
     numbers = {"DEVICES": "devices", "MEM_MB": "memory", "CC": "capability", "SM": "processors"}
     chosen |= {f"CUDASIM_{key}": str(number) for key, name in numbers.items() if (number := getattr(options, name))}
-    chosen |= {f"CUDASIM_{name.upper()}": "1" for name in ("lazy", "poison", "guard") if getattr(options, name)}
+    chosen |= {f"CUDASIM_{name.upper()}": "1" for name in SWITCHES if getattr(options, name)}
+    if options.ftz:
+        chosen["CUDASIM_FTZ"] = str(int(options.ftz == "on"))
     return chosen
 
 

@@ -13,6 +13,8 @@ def install(
     lazy: bool | None = None,
     poison: bool | None = None,
     guard: bool | None = None,
+    ftz: bool | None = None,
+    races: bool | None = None,
     capability: int | None = None,
     processors: int | None = None,
     force: bool = False,
@@ -34,6 +36,11 @@ def install(
         Fresh and freed memory holds garbage (``CUDASIM_POISON``, off).
     guard
         The host can't touch device memory: it faults, with a traceback (``CUDASIM_GUARD``, off).
+    ftz
+        Kernels that are compiled with ``-ftz=true``, as CuPy does, take subnormal float32 numbers for zero
+        (``CUDASIM_FTZ``, on).
+    races
+        Kernels tell their accesses to memory, and races between threads are reported (``CUDASIM_RACES``, off).
     capability
         Compute capability that is reported: 80 is 8.0 (``CUDASIM_CC``, 80).
     processors
@@ -46,8 +53,9 @@ def install(
         "CUDASIM_MEM_MB": _at_least(1, memory=memory),
         "CUDASIM_CC": _at_least(10, capability=capability),
         "CUDASIM_SM": _at_least(1, processors=processors),
+        "CUDASIM_RACES": None if races is None else int(races),
     }
-    switches = {"CUDASIM_LAZY": lazy, "CUDASIM_POISON": poison, "CUDASIM_GUARD": guard}
+    switches = {"CUDASIM_LAZY": lazy, "CUDASIM_POISON": poison, "CUDASIM_GUARD": guard, "CUDASIM_FTZ": ftz}
     if loading.State.library is not None:
         changed = [name for name, value in given.items() if value is not None and os.environ.get(name) != str(value)]
         if changed:

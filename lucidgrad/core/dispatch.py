@@ -16,7 +16,7 @@ from .errors import DeviceError
 from .items import meta_of
 from .modes import recorded, state, unusual
 from .primitive import ELEMENTWISE, Primitive, registry
-from .tape import Extras, Fork, Node, Output, make_node, storage
+from .tape import Extras, Fork, Node, Output, Place, make_node, storage
 
 SCALARS = (bool, int, float, complex)
 
@@ -115,12 +115,13 @@ def place_of(array: Any) -> Any:
     return None if find is None else find(array)
 
 
-def extras_of(*arrays: Any) -> Extras | None:
+def extras_of(*arrays: Any) -> Extras | Place | None:
     """What a node of work on arrays, some of which may have a place, knows beside the usual."""
     for array in arrays:
         find = device.places.get(type(array))
         if find is not None:
-            return Extras(find(array))
+            found = find(array)
+            return found if isinstance(found, Place) else Extras(found)
     return None
 
 
@@ -383,7 +384,9 @@ def record(
     among = wanted if len(wanted) < 8 else frozenset(wanted)  # a join of thousands takes linear time
     inputs = tuple(node if i in among else None for i, node in enumerate(nodes))
     origin = inputs if recipe.only is None else inputs[recipe.index]
-    extras = extras_of(first, *arrays) or (None if node_type is Node else Extras())
+    extras = extras_of(first, *arrays)
+    if node_type is not Node:
+        extras = Extras(extras and extras.place)
     saved = recipe.save(y, arrays, keywords)
     return make_node(node_type, recipe, saved, origin, fits(first, *arrays), extras, y, arrays, keywords)
 

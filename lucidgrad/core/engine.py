@@ -16,7 +16,7 @@ from .dispatch import bound, box, complexes, extras_of, node_of, place_of, raw
 from .items import Item
 from .modes import Recording, plain_nodes, recording, state, walking
 from .plan import Plan, extras_of_node, raise_freed, reach
-from .primitive import LINEAR, Primitive, registry
+from .primitive import LINEAR, Primitive, Steps, registry
 from .source import deep, definition, run
 from .tape import FREED, Extras, Fork, Leaf, Node, Output, check_saved, last_write, make_node, node_of_edge
 
@@ -109,8 +109,8 @@ class Walk:
     """
 
     __slots__ = (
-        "_before", "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "nested", "origins", "owned",
-        "pending", "plan", "retain_graph", "retained", "then", "uses",
+        "_before", "accumulate", "arrived", "at_end", "callers", "common", "create_graph", "here", "nested", "origins",
+        "owned", "pending", "plan", "retain_graph", "retained", "then", "uses",
     )  # fmt: skip
 
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: Any = None) -> None:
@@ -126,6 +126,7 @@ class Walk:
         self.nested = False  # whether another walk ran inside: it may have freed what this one needs
         self._before: Recording | None = None  # what held outside, once functions run as `create_graph` says
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
+        self.common: Any = None  # the place where all work is, and goes; None while nothing has a place, or several
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
         self.origins: dict[Any, Any] = {}  # node -> the place its pending cotangent was made at
 
@@ -173,13 +174,22 @@ class Walk:
             recording.set(Recording(self.create_graph, None))
 
     def _sow(self, seeds: Sequence[tuple[Any, Any]]) -> None:
+        if device.places:
+            self.common = self._common(seeds)
         for node, _ in seeds if self.uses else ():
             if node in self.uses:
                 self.uses[node] += 1
         for node, g in seeds:
-            if device.places:
+            if device.places and self.common is None:
                 self.here = place_of(raw(g))
             self.send(node, self._conj(g))
+
+    def _common(self, seeds: Sequence[tuple[Any, Any]]) -> Any:
+        """The one place of nodes and seeds, if work goes there now: then nobody has to wait for anybody."""
+        some = {extras.place for extras in set(map(extras_of_node, self.plan.order)) if extras is not None} - {None}
+        place = some.pop() if len(some) == 1 else None
+        here = getattr(place, "is_current", False) and all(place_of(raw(g)) is place for _, g in seeds)
+        return place if here else None
 
     def _reap(self) -> None:
         pending, arrived = self.pending, self.arrived
@@ -226,7 +236,8 @@ class Walk:
         create_graph, free = self.create_graph, not self.retain_graph
         special = plan.inner if not self.uses else plan.inner | plan.feeders
         special = special if not state.observers else set(plan.order)
-        add = self._add if not device.places else self.send
+        common = self.common
+        add = self._add if not device.places or common is not None else self.send
         array_type: Any = None
         xp: Any = tape_namespace
         oldest = plan.order[-1].when if plan.order else 0
@@ -235,7 +246,7 @@ class Walk:
             g = take(node, None)
             if g is None:
                 continue
-            if node.extras is not None or (special and node in special):
+            if node.extras is not common or (special and node in special):
                 self._step(node, g)
                 stale = last_write.when > oldest  # hooks and functions of users may write
                 special = special if not self.nested else plan.reached
@@ -251,10 +262,7 @@ class Walk:
             elif type(g) is not array_type:
                 array_type = type(g)
                 xp = device.by_array[array_type].xp
-            if recipe.plain:
-                (recipe.step or _stepper(recipe))(node, xp, g, saved, pending, add, needed)
-            else:
-                self._pull_all(node, xp, g, saved)
+            recipe.steps[array_type](node, xp, g, saved, pending, add, needed)
             if free and recipe.keeps_arrays:
                 node.saved = FREED
 
@@ -283,7 +291,7 @@ class Walk:
                 g = _tied(node, g, saved)
         else:
             xp = device.by_array[type(g)].xp if type(g) is not tuple else _namespace(g)
-        self._pull_all(node, xp, g, saved, shown)
+        self.pull_all(node, xp, g, saved, shown)
         if not self.retain_graph and recipe.keeps_arrays:
             node.saved = FREED
 
@@ -334,7 +342,7 @@ class Walk:
         ]
         return tuple(box(g) if self.create_graph and g is not s else g for g, s in zip(filled, slots, strict=True))
 
-    def _pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...], shown: Any = None) -> None:
+    def pull_all(self, node: Node, xp: Any, g: Any, saved: tuple[Any, ...], shown: Any = None) -> None:
         """Run the rules of a node with several inputs, a joint rule, or hooks that see all cotangents at once."""
         recipe, needed, fits = node.recipe, self.plan.needed, node.fit
         posts = node.extras is not None and node.extras.post
@@ -543,28 +551,65 @@ def _is_flat(recipe: Any, g: Any, saved: tuple[Any, ...]) -> bool:
 
 
 # -- what a walk does at a node, written out per recipe ----------------------------------------------
-def _stepper(recipe: Any) -> Callable[..., Any]:
-    """``(node, xp, g, saved, pending, add, needed)``: run the rules of a plain node and send what they give."""
+def _stepper(recipe: Any, kind: Any) -> Callable[..., Any]:
+    """``(node, xp, g, saved, pending, add, needed)``: run the rules of a node and send what they give.
+
+    On a back end whose calls cost more than Python, rules are one call wherever they can be.
+    """
+    if not recipe.plain:
+        return lambda node, xp, g, saved, pending, add, needed: add.__self__.pull_all(node, xp, g, saved)
     wanted = tuple(i for i, _ in recipe.pulls)
     words = tuple(recipe.arguments(recipe.primitive.rules[i]) for i in wanted)
     rules = [recipe.primitive.rules[i] for i in wanted]
-    recipe.step = _written_step(wanted, words, recipe.only is not None)(*rules)
-    return recipe.step
+    single = recipe.only is not None
+    step = _written_step(wanted, words, single)(*rules)
+    fuses = getattr(device.by_array.get(kind), "fuses", False)
+    fused = recipe.fused(kind, tuple(i in wanted for i in range(len(recipe.primitive.arrays)))) if fuses else None
+    if fused is None:
+        return step
+    calls, key = getattr(fused, "known", ({}, ""))
+    return _written_fused(wanted, key, single)(fused, calls, step)
+
+
+Steps.write = staticmethod(_stepper)
+_STEP = "step(node, xp, g, s, pending, add, needed)"
+
+
+def _sending(i: int, single: bool, made: str, fitting: list[str]) -> list[str]:
+    """Source that sends the cotangent of an input to its node."""
+    part = [made, *fitting, "if parent in pending:", "    add(parent, ct)", "else:", "    pending[parent] = ct"]
+    if single:
+        return ["parent = node.origin", *part]
+    return [f"parent = node.origin[{i}]", "if needed is None or parent in needed:", *deep(part)]
 
 
 @functools.cache
 def _written_step(wanted: tuple[int, ...], words: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    """The step that runs rules one by one."""
     lines = []
     for i, arguments in zip(wanted, words, strict=True):
-        part = [f"ct = rule{i}({arguments})", "if node.fit is not None:", f"    ct = fit(xp, ct, node.fit[{i}])"]
-        part += ["if parent in pending:", "    add(parent, ct)", "else:", "    pending[parent] = ct"]
-        if single:
-            lines += ["parent = node.origin", *part]
-        else:
-            lines += [f"parent = node.origin[{i}]", "if needed is None or parent in needed:", *deep(part)]
-    step = definition("step(node, xp, g, s, pending, add, needed)", lines or ["pass"])
-    rules = ", ".join(f"rule{i}" for i in wanted)
+        fitting = ["if node.fit is not None:", f"    ct = fit(xp, ct, node.fit[{i}])"]
+        lines += _sending(i, single, f"ct = rule{i}({arguments})", fitting)
+    step, rules = definition(_STEP, lines or ["pass"]), ", ".join(f"rule{i}" for i in wanted)
     return run(definition(f"make({rules})", [*step.splitlines(), "return step"]), {"fit": fit})["make"]
+
+
+@functools.cache
+def _written_fused(wanted: tuple[int, ...], key: str, single: bool) -> Callable[..., Any]:
+    """The step that calls a back end once for all rules; calls that it has known before are found by a key."""
+    lines = [] if single else ["if needed is not None:", f"    return other{_STEP[4:]}"]
+    parts = ["ct = cts"] if single else [f"ct = cts[{k}]" for k in range(len(wanted))]
+    usual = [line for i, part in zip(wanted, parts, strict=True) for line in _sending(i, single, part, [])]
+    if key:
+        lines += ["if node.fit is None:", f"    call = calls.get(({key},))", "    if call is not None:"]
+        lines += deep(deep(["cts = call(g, s)", *usual, "return"]))
+    lines += ["cts = fused(g, s, node.fit)", "if cts is None:", f"    return other{_STEP[4:]}"]
+    for i in wanted:
+        fitting = ["if node.fit is not None:", f"    shape, _, levels = node.fit[{i}]"]
+        fitting += ["    if ct.shape != shape or levels:", f"        ct = fit(xp, ct, node.fit[{i}])"]
+        lines += _sending(i, single, f"ct = cts[{i}]", fitting)
+    source = definition("make(fused, calls, other)", [*definition(_STEP, lines).splitlines(), "return step"])
+    return run(source, {"fit": fit})["make"]
 
 
 def _reviver(recipe: Any) -> Callable[..., Any]:

@@ -56,6 +56,19 @@ class joint:
         self.rule = rule
 
 
+class Steps(dict[Any, Callable[..., Any]]):
+    """What a walk does at the nodes of a recipe, by the type of their cotangents; the engine says how it is made."""
+
+    write: Callable[["Recipe", Any], Callable[..., Any]]
+
+    def __init__(self, recipe: "Recipe") -> None:
+        self._recipe = recipe
+
+    def __missing__(self, kind: Any) -> Callable[..., Any]:
+        self[kind] = made = Steps.write(self._recipe, kind)
+        return made
+
+
 class Recipe:
     """One primitive's rules for one set of inputs that want gradients, made ready for the walk.
 
@@ -67,13 +80,13 @@ class Recipe:
 
     __slots__ = (
         "flat", "index", "items", "joint", "keeps_arrays", "only", "plain", "primitive", "pulls", "revive", "save",
-        "step",
+        "steps",
     )  # fmt: skip
 
     only: Callable[..., Any] | None
-    # Written by the engine when first needed: what a node keeps as tensors, and a walk's step through a plain node.
+    # Written by the engine when first needed: what a node keeps as tensors, and a walk's step by type of cotangent.
     revive: Callable[..., Any] | None
-    step: Callable[..., Any] | None
+    steps: "Steps"
     flat: bool | None  # whether slopes are the same around what is kept (None: not tried yet)
     fills = True  # whether absent cotangents of outputs are zeros in the rule, instead of None
 
@@ -87,7 +100,7 @@ class Recipe:
         words = "".join(item.source(_IN_CALL) + ", " for item in self.items)
         #: ``(y, xs, keywords, meta) -> saved``: what the node keeps (the compiled operators write it out).
         self.save = _compiled(f"lambda default: lambda y, xs, keywords, meta=default: ({words})")(meta_of)
-        self.index, self.only, self.revive, self.step = 0, None, None, None
+        self.index, self.only, self.revive, self.steps = 0, None, None, Steps(self)
         self.flat = None if self.keeps_arrays else False
         if len(self.pulls) == 1:
             self.index, self.only = self.pulls[0]

@@ -1,13 +1,15 @@
 """The tape: nodes, leaves, what they keep, hooks, and the marks of in-place writes.
 
-*Extras* hold what few nodes have: hooks, the stream they ran on, notes. A node without any is plain, and the walk
-spends no thought on it. A *fork* is the node of an operation with several results; each result's tensor points to an
-*output* of the fork, which hands the cotangent on to it, so that the rule runs once, when all have arrived.
+*Extras* hold what few nodes have: hooks, notes. A node without any is plain, and the walk spends no thought on it;
+where work goes to streams, such nodes share their *place* instead. A *fork* is the node of an operation with several
+results; each result's tensor points to an *output* of the fork, which hands the cotangent on to it, so that the rule
+runs once, when all have arrived.
 """
 
 import itertools
 import weakref
 from collections.abc import Callable, Iterable
+from types import MappingProxyType
 from typing import Any
 
 from . import device
@@ -124,6 +126,28 @@ class Handle:
         self.remove()
 
 
+class Place:
+    """A device and a stream of it; back ends that have streams make them. Nodes that ran there share it as extras.
+
+    It has what `Extras` have, and nothing in it: what is particular to a node is in extras of its own (`more`).
+    """
+
+    __slots__ = ()
+
+    hooked, retain, meta, metadata, unpack = False, None, None, None, None
+    tensor: Any = MappingProxyType({})
+    pre = post = accumulated = tensor
+
+    @property
+    def place(self) -> "Place":
+        return self
+
+    @property
+    def is_current(self) -> bool:
+        """Whether work goes here now, as far as anything is told of it."""
+        return False
+
+
 class Extras:
     """What only few nodes have: hooks by purpose, a tensor that retains its gradient, a stream, metadata."""
 
@@ -169,7 +193,7 @@ class GraphNode:
     __slots__ = ()
     origin: Any
     saved: tuple[Any, ...]
-    extras: Extras | None
+    extras: Extras | Place | None
 
     @property
     def inputs(self) -> tuple[Any, ...]:
@@ -177,10 +201,11 @@ class GraphNode:
         return self.origin
 
     def more(self) -> Extras:
-        """The extras, made if there are none yet."""
-        if self.extras is None:
-            self.extras = Extras()  # type: ignore[misc]  # a slot of every subclass
-        return self.extras
+        """The extras of this node alone, made if there are none yet."""
+        extras = self.extras
+        if type(extras) is not Extras:
+            self.extras = extras = Extras(extras)  # type: ignore[misc]  # a slot of every subclass
+        return extras
 
     def name(self) -> str:
         return type(self).__name__
@@ -215,7 +240,7 @@ class Node(GraphNode):
     ``origin`` is the node that the cotangent goes to, or a tuple of one per input (or None) if it goes to
     several: most nodes have one, and a tuple less per node is less for the garbage collector to look at.
     ``fit`` is None where every cotangent has its input's shape and dtype as it leaves the rule;
-    ``extras`` is None for a plain node, and the walk then spends no thought on it.
+    ``extras`` is None for a plain node, or its place and nothing else; a walk that stays there spends no thought on it.
     """
 
     __slots__ = ("__weakref__", "extras", "fit", "origin", "recipe", "saved", "when")

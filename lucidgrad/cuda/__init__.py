@@ -4,10 +4,11 @@ CuPy is imported when a function here first needs it; `is_available` says whethe
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from lucidgrad import random
+from lucidgrad import nvtx, random
 from lucidgrad.backends.cuda import driver
 from lucidgrad.core import device as _devices
 from lucidgrad.core.device import Device
@@ -15,11 +16,13 @@ from lucidgrad.core.errors import DeviceError
 from lucidgrad.refusals import guard as _guard
 
 __all__ = [
-    "CUDAGraph", "Event", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count",
-    "empty_cache", "get_device_capability", "get_device_name", "get_rng_state", "graph", "graph_pool_handle",
-    "is_available", "is_current_stream_capturing", "is_initialized", "make_graphed_callables", "manual_seed",
-    "manual_seed_all", "max_memory_allocated", "mem_get_info", "memory_allocated", "memory_reserved",
-    "reset_peak_memory_stats", "set_device", "set_rng_state", "set_stream", "stream", "synchronize", "version",
+    "CUDAGraph", "DeviceProperties", "Event", "Stream", "can_device_access_peer", "current_device", "current_stream",
+    "default_stream", "device", "device_count", "empty_cache", "get_allocator_backend", "get_device_capability",
+    "get_device_name", "get_device_properties", "get_rng_state", "graph", "graph_pool_handle", "is_available",
+    "is_current_stream_capturing", "is_initialized", "make_graphed_callables", "manual_seed", "manual_seed_all",
+    "max_memory_allocated", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "nvtx",
+    "reset_peak_memory_stats", "set_allocator_backend", "set_device", "set_rng_state", "set_stream", "stream",
+    "synchronize", "version",
 ]  # fmt: skip
 
 _GRAPHS = ("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables")
@@ -180,6 +183,74 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     """
     found = _cupy().runtime.getDeviceProperties(_number(device))
     return int(found["major"]), int(found["minor"])
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a device is like: the fields have PyTorch's names. Sizes are in bytes, rates in kHz.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     assert lg.cuda.get_device_properties().warp_size == 32
+    """
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    max_threads_per_block: int
+    max_threads_per_multi_processor: int
+    regs_per_multiprocessor: int
+    shared_memory_per_block: int
+    shared_memory_per_block_optin: int
+    shared_memory_per_multiprocessor: int
+    warp_size: int
+    L2_cache_size: int
+    clock_rate: int
+    memory_clock_rate: int
+    memory_bus_width: int
+    is_integrated: bool
+
+
+#: CuPy's names of the fields, in their order, from the third on.
+_PROPERTIES = (
+    "totalGlobalMem", "multiProcessorCount", "maxThreadsPerBlock", "maxThreadsPerMultiProcessor",
+    "regsPerMultiprocessor", "sharedMemPerBlock", "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor", "warpSize",
+    "l2CacheSize", "clockRate", "memoryClockRate", "memoryBusWidth",
+)  # fmt: skip
+
+
+def get_device_properties(device: Any = None) -> DeviceProperties:
+    """What a device is like: its memory, multiprocessors, limits of blocks.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     properties = lg.cuda.get_device_properties()
+    ...     assert properties.total_memory > 0
+    """
+    found = _cupy().runtime.getDeviceProperties(_number(device))
+    numbers = [int(found[name]) for name in _PROPERTIES]
+    return DeviceProperties(
+        get_device_name(device), *get_device_capability(device), *numbers, bool(found["integrated"])
+    )
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether a device can read another one's memory itself.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.device_count() > 1:
+    ...     lg.cuda.can_device_access_peer(0, 1) in (True, False)
+    True
+    """
+    return bool(_cupy().runtime.deviceCanAccessPeer(_number(device), _number(peer_device)))
 
 
 def synchronize(device: Any = None) -> None:
@@ -470,6 +541,55 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     ...     assert lg.cuda.max_memory_allocated() == lg.cuda.memory_allocated()
     """
     _asked("reset_peak")(_number(device))
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Figures of a device's memory under PyTorch's names: bytes in use, the most of them, bytes reserved, allocations.
+
+    Peaks and allocations are counted since this, or `max_memory_allocated`, was first asked.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     x = lg.ones(1000, device="cuda")
+    ...     assert lg.cuda.memory_stats()["allocated_bytes.all.current"] >= 4000
+    """
+    found: dict[str, int] = _asked("statistics")(_number(device))
+    return found
+
+
+def get_allocator_backend() -> str:
+    """Whose pool memory comes from: ``"native"`` is CuPy's, ``"cudaMallocAsync"`` the driver's.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     assert lg.cuda.get_allocator_backend() == "native"
+    """
+    return str(_backend().memory.allocator())
+
+
+def set_allocator_backend(backend: str) -> None:
+    """Take memory from CuPy's pool (``"native"``) or from the driver's (``"cudaMallocAsync"``) from now on.
+
+    The driver's pool shares memory with other libraries that use it. Tensors keep what they have.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> if lg.cuda.is_available():
+    ...     lg.cuda.set_allocator_backend("cudaMallocAsync")
+    ...     x = lg.ones(3, device="cuda")
+    ...     lg.cuda.set_allocator_backend("native")
+    """
+    if backend not in ("native", "cudaMallocAsync"):
+        raise ValueError(f"set_allocator_backend: given {backend!r}, expected 'native' or 'cudaMallocAsync'")
+    try:
+        _backend().memory.set_allocator(backend)
+    except RuntimeError as error:
+        raise DeviceError(f"set_allocator_backend: the driver has no pool of its own: {error}") from error
 
 
 def empty_cache() -> None:

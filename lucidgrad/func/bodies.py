@@ -297,7 +297,8 @@ class Recorded:
         if not any(node is not None for node in nodes):
             return
         arrays = [y.array for y in made]
-        extras = extras_of(*arrays) or Extras()
+        found = extras_of(*arrays)
+        extras = Extras(found and found.place)
         with unchanged_nodes():
             fork = make_node(Fork, _RECIPES[self.name], (self,), tuple(nodes), None, extras, tuple(arrays), (), {})
         ends = [Output(fork, k) for k in range(len(made))]

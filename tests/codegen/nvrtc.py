@@ -10,6 +10,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 #: The oldest architecture that kernels are compiled for.
@@ -60,11 +62,11 @@ class Compiler:
         self._check(self.nvrtc.nvrtcGetSupportedArchs(known))
         return [arch for arch in known if arch >= OLDEST]
 
-    def compile(self, source, architecture, options=(), name="kernels.cu"):
-        """Compile for an architecture, down to machine code; returns its size, raises with the compiler's log."""
+    def compile(self, source, architecture, options=(), name="kernels.cu", virtual=False):
+        """Compile for an architecture, down to machine code, or to PTX; returns it, raises with the compiler's log."""
         program = ctypes.c_void_p()
         self._check(self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name.encode(), 0, None, None))
-        words = [f"--gpu-architecture=sm_{architecture}", *options]
+        words = [f"--gpu-architecture={'compute' if virtual else 'sm'}_{architecture}", *options]
         array = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
         try:
             code = self.nvrtc.nvrtcCompileProgram(program, len(words), array)
@@ -74,8 +76,11 @@ class Compiler:
                 log = ctypes.create_string_buffer(size.value)
                 self.nvrtc.nvrtcGetProgramLog(program, log)
                 raise RuntimeError(f"sm_{architecture}: {log.value.decode()[:4000]}")
-            self._check(self.nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size)))
-            return size.value
+            kind = "PTX" if virtual else "CUBIN"
+            self._check(getattr(self.nvrtc, f"nvrtcGet{kind}Size")(program, ctypes.byref(size)))
+            code = ctypes.create_string_buffer(size.value)
+            self._check(getattr(self.nvrtc, f"nvrtcGet{kind}")(program, code))
+            return code.raw.rstrip(b"\0") if virtual else code.raw
         finally:
             self.nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -88,7 +93,7 @@ def cupy_options():
     return [
         "--std=c++17",
         "--fmad=false",
-        "-ftz=true",
+        "-ftz=false",
         "--device-as-default-execution-space",
         *(f"-I{os.fspath(folder)}" for folder in include),
     ]
@@ -108,6 +113,32 @@ def architectures():
     return _ask()["architectures"]
 
 
+def assembler():
+    """The path of ptxas, or None where its wheel is not installed."""
+    found = [folder / "ptxas" for folder in folders("bin") if (folder / "ptxas").exists()]
+    return found[-1] if found else None
+
+
+def assemble_all(sources, architecture, options=()):
+    """Assemble sources by name; returns what the assembler says of each, or raises with what is wrong with one."""
+    answer = _ask(sources=sources, architecture=architecture, options=list(options), assemble=True)
+    if answer["faults"]:
+        raise RuntimeError("\n".join(f"{name}: {fault}" for name, fault in answer["faults"].items()))
+    return answer["reports"]
+
+
+def assembled(ptx, architecture):
+    """What ptxas says of a program: registers, memory, spills of each kernel."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernels.ptx"
+        path.write_bytes(ptx)
+        command = [assembler(), "-v", f"-arch=sm_{architecture}", path, "-o", Path(folder) / "kernels.cubin"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"sm_{architecture}: {done.stderr[-4000:]}")
+    return done.stderr
+
+
 def compile_all(sources, architecture, options=()):
     """Compile sources by name; returns the faults by name."""
     return _ask(sources=sources, architecture=architecture, options=list(options))["faults"]
@@ -116,13 +147,23 @@ def compile_all(sources, architecture, options=()):
 def main():
     request = json.load(sys.stdin)
     compiler = Compiler()
-    faults = {}
-    for name, source in request.get("sources", {}).items():
+    faults, reports = {}, {}
+    architecture, options, assemble = (request.get(key) for key in ("architecture", "options", "assemble"))
+
+    def report(item):
+        name, source = item
         try:
-            compiler.compile(source, request["architecture"], request["options"])
+            made = compiler.compile(source, architecture, options, virtual=bool(assemble))
+            if assemble:
+                reports[name] = assembled(made, architecture)
         except RuntimeError as error:
             faults[name] = str(error)
-    json.dump({"architectures": compiler.architectures, "version": compiler.version, "faults": faults}, sys.stdout)
+
+    # Both programs wait in C, or for a process: threads run beside each other.
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(report, request.get("sources", {}).items()))
+    known = {"architectures": compiler.architectures, "version": compiler.version}
+    json.dump({**known, "faults": faults, "reports": reports}, sys.stdout)
 
 
 if __name__ == "__main__":

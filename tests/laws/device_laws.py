@@ -1,11 +1,13 @@
 """Laws about devices: CUDA gives what the CPU gives."""
 
 import numpy as np
+from samples import Sample
 
 import lucidgrad as lg
 from lucidgrad.backends import cudasim
+from lucidgrad.core.primitive import ELEMENTWISE
 
-from .law import call, close, host, law, live, seeds_for, tensors, wanted
+from .law import call, close, differentiable, forward, gradients, host, law, live, seeds_for, tensors, wanted
 from .value_laws import narrowed, special_values
 
 #: Beyond rounding: sums in another order, and functions of other libraries.
@@ -51,6 +53,44 @@ def cuda_is_cpu(primitive, samples):
         check_waits(primitive, sample)
     single = samples[0].map(narrowed)
     compare(single, derivatives(primitive, single, "cuda"), derivatives(primitive, single, "cpu"), 1e-4, 1e-5)
+
+
+#: Below 2^-126 float32 has fewer digits; CuPy's own kernels take such numbers for zeros (``-ftz=true``).
+SMALLEST = float(np.finfo("float32").smallest_normal)
+TINY = np.array([1e-38, -2e-38, 3e-39, -1e-40, 4e-42, 0.0, 5e-38, 1.0], "float32")
+FAR_APART = np.array([0.0, -88.0, -95.0, -103.0, 1.0, 88.0], "float32")
+
+
+def tiny_samples(primitive, samples):
+    """Float32 samples in whose inputs, or results, there are numbers below 2^-126."""
+    first = samples[0].map(narrowed)
+    if special_values(primitive, samples[0]):
+        for values in (TINY, FAR_APART):
+            grid = np.meshgrid(*[values] * len(primitive.arrays), indexing="ij")
+            yield Sample(tuple(np.ascontiguousarray(axis) for axis in grid), first.keywords)
+    elif primitive.kind is not ELEMENTWISE:
+        for scale in (np.float32(2.0**-128), np.float32(40)):
+            yield first.map(lambda a, scale=scale: np.asarray(a * scale) if a.dtype.kind in "fc" else a)
+
+
+def is_steady(primitive):
+    """Whether a primitive has derivatives, and is none of linear algebra, which LAPACK does not compute this small."""
+    return differentiable(primitive) and ".linalg" not in str(primitive.program.__module__)
+
+
+@law(applies=is_steady)
+def tiny_numbers_on_cuda(primitive, samples):
+    """Where float32 gets below 2^-126, values and gradients are the CPU's but for such numbers themselves.
+
+    Kernels that take them for zeros make -inf of log(softmax(x)), and nothing of a square root.
+    """
+    with np.errstate(all="ignore"):
+        for sample in tiny_samples(primitive, samples):
+            found, expected = (
+                [*forward(primitive, sample, where), *gradients(primitive, sample, where)] for where in ("cuda", "cpu")
+            )
+            for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+                close(a, b, 1e-4, 8 * SMALLEST, f"{sample}, part {k}")
 
 
 #: Primitives whose result has a shape that only the values know, and the one that reads them.

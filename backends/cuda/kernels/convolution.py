@@ -21,7 +21,17 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lucidgrad.backends.cuda.compiling import THREADS, TYPES, by_value, contiguous, launch, program_of, source, table
+from lucidgrad.backends.cuda.compiling import (
+    SUBNORMALS,
+    THREADS,
+    TYPES,
+    by_value,
+    contiguous,
+    launch,
+    program_of,
+    source,
+    table,
+)
 from lucidgrad.extents import Sizes, check_channels, out_sizes
 
 from .columns import ROWS, Columns
@@ -331,7 +341,7 @@ class TileSources(dict[str, str]):
         found = self._kernels.get((name, dtype.name, square))
         if found is None:
             text = _of_square(self[f"{name}_{dtype.name}"], square)
-            found = self._kernels[name, dtype.name, square] = cupy.RawKernel(text, name)
+            found = self._kernels[name, dtype.name, square] = cupy.RawKernel(text, name, options=(SUBNORMALS,))
         return found
 
     def of_large_tiles(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import cupy
 
-from lucidgrad.backends.cuda.compiling import THREADS, TYPES, source
+from lucidgrad.backends.cuda.compiling import SUBNORMALS, THREADS, TYPES, source
 from lucidgrad.backends.cuda.tables import EACH, FIND, LARGE_ROOM, Chunks, capacity, chunks, in_order
 
 _REDUCED = r"""
@@ -92,7 +92,7 @@ class ListSources(dict[str, str]):
         found = self._kernels.get((name, dtype, room))
         if found is None:
             text = _with_room(self[f"{name}_{dtype}"], room)
-            found = self._kernels[name, dtype, room] = cupy.RawKernel(text, name)
+            found = self._kernels[name, dtype, room] = cupy.RawKernel(text, name, options=(SUBNORMALS,))
         return found
 
     def of_many(self) -> dict[str, str]:

@@ -19,7 +19,7 @@ from cupy_backends.cuda.libs import cublas
 
 from lucidgrad.backends.cuda import recording
 from lucidgrad.backends.cuda.compiling import contiguous, launch, program_of
-from lucidgrad.backends.cuda.streams import place_now
+from lucidgrad.backends.cuda.streams import is_recorded, place_now
 from lucidgrad.determinism import get_float32_matmul_precision
 
 Axes = list[tuple[int, int, int]]  # of a batch: size, and the strides of both operands
@@ -279,7 +279,7 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
 _ADDRESSES = cupy.RawKernel(
     r"""
 typedef long long I;
-extern "C" __global__ void __launch_bounds__(256) addresses(
+extern "C" __global__ void __launch_bounds__(256, 1) addresses(
     I *table, I place2, I place1, I place, I inner, I far2, I far1, I far, I near2, I near1, I near, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
@@ -302,7 +302,7 @@ def _table(made_of: tuple[int, ...]) -> Any:
     recorded, for a graph, has written none.
     """
     here = place_now(runtime.getDevice())
-    recorded = recording.is_recorded(here.stream)
+    recorded = is_recorded(here.stream)
     key = (here, *made_of)
     found = None if recorded else _TABLES.get(key)
     if found is None:

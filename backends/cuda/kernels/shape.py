@@ -107,6 +107,6 @@ TABLE: dict[str, Callable[..., Any]] = {
     "cast_discrete": astype,
     "count_nonzero": LIBRARY.count_nonzero,
     "exp2": cupy.exp2,
-    "fmod": cupy.fmod,
+    "fmod": LIBRARY.fmod,
     "heaviside": cupy.heaviside,
 }

@@ -25,7 +25,7 @@ from cupy.cuda import runtime
 from cupy.cuda.device import get_cublas_handle
 
 from lucidgrad.backends.cuda.captures import UNRECORDABLE, Held
-from lucidgrad.backends.cuda.compiling import ROOM, THREADS, by_value, contiguous
+from lucidgrad.backends.cuda.compiling import ROOM, THREADS, bounded, by_value, contiguous
 from lucidgrad.backends.cuda.streams import Place, is_recorded, place_now
 from lucidgrad.backends.cuda.words import Words
 from lucidgrad.levels.program import Action, Equation, Structure, Variable, communicates
@@ -208,7 +208,8 @@ def _record(
 # -- copies ----------------------------------------------------------------------------------------
 _ROW = np.dtype([("own", "u8"), ("word", "i8"), ("count", "i8"), ("width", "i4"), ("inward", "i4")])
 _MOVES = cupy.RawKernel(
-    r"""
+    bounded(
+        r"""
 typedef long long I;
 struct Row { char *own; I word, count; int width, inward; };
 struct Table { Row rows[ROWS]; };
@@ -225,7 +226,8 @@ extern "C" __global__ void lg_moves(Table table, const unsigned long long *words
     else if (row.width == 2) copied<unsigned short>(to, from, row.count);
     else copied<char>(to, from, row.count);
 }
-""".replace("ROWS", str(ROOM // _ROW.itemsize)),
+""".replace("ROWS", str(ROOM // _ROW.itemsize))
+    ),
     "lg_moves",
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lucidgrad.backends.codegen import CUDA, identifier
 from lucidgrad.backends.codegen.equations import collapsed
+from lucidgrad.backends.cuda.compiling import THREADS
 from lucidgrad.backends.cuda.generated import PREAMBLE
 from lucidgrad.levels.program import Variable
 
@@ -150,7 +151,7 @@ typedef long long I;
 struct Table {{ void *addresses[{addresses}]; I sizes[{sections}]; int begins[{sections}], texts[{sections}]; }};
 #define EACH(i) for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (I)gridDim.x * blockDim.x)
 
-extern "C" __global__ void {name}(Table t, const double *numbers) {{
+extern "C" __global__ void __launch_bounds__({THREADS}, 1) {name}(Table t, const double *numbers) {{
     void *const *const p = t.addresses + t.begins[blockIdx.y];
     const I size = t.sizes[blockIdx.y];
 {numbers}{"".join(cases)}}}

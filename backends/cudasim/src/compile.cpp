@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "../include/cudasim/abi.h"
+#include "flushing.h"
 #include "sim.h"
 #include "source.h"
 #include "toolchain.h"
@@ -54,6 +55,9 @@ std::string quoted(const std::string &s) {
     return r + "\"";
 }
 
+// A symbol of modules whose launches flush float32.
+const char flushes_mark[] = "\n\t.data\n\t.globl\t__cudasim_flushes\n__cudasim_flushes:\n\t.byte\t1\n";
+
 enum Mode { cast_names = 1, section = 2 };
 
 // The table of kernels, after the source.
@@ -61,9 +65,10 @@ std::string footer(const std::vector<KernelName> &kernels, const Strings &expres
     std::string text = "\n#line 1 \"cudasim_table\"\nstatic const cudasim::Kernel __cudasim_kernels[] = {\n";
     for (const KernelName &k : kernels) {
         std::string plain = "&" + k.name;
+        std::string bound = (mode & cast_names) && !k.bound.empty() ? ", (unsigned)(" + k.bound + ")" : "";
         if ((mode & cast_names) && k.name.find("::", 2) == std::string::npos)
             plain = "static_cast<void (*)(" + k.parameters + ")>(" + plain + ")";
-        text += "cudasim::entry<" + plain + ">(" + quoted(k.name.substr(2)) + "),\n";
+        text += "cudasim::entry<" + plain + ">(" + quoted(k.name.substr(2)) + bound + "),\n";
     }
     for (const std::string &e : expressions) {
         bool address = !e.empty() && e[e.find_first_not_of(" ")] == '&';
@@ -127,18 +132,28 @@ bool lower(const std::string &path, const Strings &expressions, Compiled &result
 bool attempt(const Folder &folder, const Request &q, const std::string &prefix, const std::string &body,
              const std::vector<KernelName> &kernels, int mode, const Strings &flags, const std::string &header,
              Compiled &result) {
-    std::string input = folder.path + "/kernel.cu", output = folder.path + "/kernel.so", log = folder.path + "/log";
+    std::string input = folder.path + "/kernel.cu", assembly = folder.path + "/kernel.s";
+    std::string output = folder.path + "/kernel.so", log = folder.path + "/log";
     std::string text = prefix;
     if (!(mode & section)) text += "#undef __shared__\n#define __shared__ static\n";
     text += "#line 1 " + quoted(q.name) + "\n" + body + footer(kernels, q.expressions, mode);
     write_file(input, text);
     Strings command = {compiler()};
     append(command, flags);
-    append(command, {"-shared", "-nostdlib", "-Wl,-Bsymbolic", "-Wl,--build-id=none", "-pipe", "-include", header});
-    for (size_t i = 0; i < q.flags.size(); ++i) command.push_back(q.flags[i]);
-    append(command, {"-iquote", ".", input, "-o", output});
+    append(command, {"-S", "-include", header});
+    append(command, q.flags);
+    append(command, {"-iquote", ".", input, "-o", assembly});
     int status = run(command, "/dev/null", log);
     result.log = read_file(log);
+    if (status != 0) return false;
+    Strings link = {compiler(), "-shared", "-nostdlib", "-Wl,-Bsymbolic", "-Wl,--build-id=none"};
+    if (q.flush && uses_single(read_file(assembly))) {
+        write_file(assembly, read_file(assembly) + flushes_mark);
+        append(link, flushing_link_options());
+    }
+    append(link, {assembly, "-o", output});
+    status = run(link, "/dev/null", log);
+    result.log += read_file(log);
     if (status != 0) return false;
     result.image = packed(read_file(output));
     return q.expressions.empty() || lower(output, q.expressions, result);
@@ -212,7 +227,7 @@ std::string lowered_name(const void *run) {
 
 Compiled compile(const Request &q) {
     // The name is not part of the key: it is that of a temporary file.
-    Strings key = {"object", q.standard, q.source, fingerprint()};
+    Strings key = {"object", q.standard, q.flush ? "flush" : "", q.source, fingerprint()};
     append(key, q.flags);
     key.push_back("expressions");
     append(key, q.expressions);

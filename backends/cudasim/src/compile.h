@@ -10,6 +10,7 @@ struct Request {
     std::string source, name;
     std::vector<std::string> flags;        // -I, -D, -U, -include, in order
     std::string standard = "c++17";
+    bool flush = false;                    // -ftz=true
     std::vector<std::string> expressions;  // names whose kernels are wanted
     std::vector<std::pair<std::string, std::string>> headers;  // name and text
 };

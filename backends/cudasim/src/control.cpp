@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "races.h"
 #include "runtime.h"
 
 namespace sim {
@@ -38,6 +39,8 @@ Settings from_environment() {
     s.lazy = number("CUDASIM_LAZY", 0) != 0;
     s.poison = number("CUDASIM_POISON", 0) != 0;
     s.guard = number("CUDASIM_GUARD", 0) != 0;
+    s.flush = number("CUDASIM_FTZ", 1) != 0;
+    s.races = number("CUDASIM_RACES", 0) != 0;
     s.trace = number("CUDASIM_TRACE", 0) != 0;
     return s;
 }
@@ -202,6 +205,14 @@ SIM_API int cudasim_set_guard(int guard) {
     return old;
 }
 
+SIM_API int cudasim_set_flush(int flush) {
+    Lock lock;
+    int old = settings().flush;
+    if (old != flush) drain_device(-1);  // what was queued runs as it was when it was queued
+    settings().flush = flush != 0;
+    return old;
+}
+
 SIM_API int cudasim_counters(uint64_t *out, int n) {
     Lock lock;
     const int all = sizeof(Counters) / sizeof(uint64_t);
@@ -226,12 +237,18 @@ SIM_API void cudasim_reset() {
     Lock lock;
     counters() = {};
     launches().clear();
+    forget_races();
     fault.clear();
 }
 
 SIM_API size_t cudasim_last_fault(char *buffer, size_t size) {
     Lock lock;
     return give(fault, buffer, size);
+}
+
+SIM_API size_t cudasim_races(char *buffer, size_t size) {
+    Lock lock;
+    return give(found_races(), buffer, size);
 }
 
 SIM_API int cudasim_synchronise_all() {

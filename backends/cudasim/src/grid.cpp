@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "fibers.h"
+#include "flushing.h"
+#include "races.h"
 
 namespace sim {
 
@@ -116,6 +118,7 @@ bool complete_exchange(Warp &w, unsigned mask, Fiber *except) {
 
 void release_barrier(Fiber *except) {
     BlockState &b = *s.block;
+    if (settings().races) watch_barrier();
     b.vote_result = b.vote_sum;
     b.vote_sum = 0;
     b.voters = (int)b.at_barrier.size();
@@ -371,6 +374,7 @@ int run_cooperative() {
             live += b->live;
         }
         if (!live) break;
+        if (settings().races) watch_grid_barrier();
         for (auto &b : s.all) {
             b->ready.assign(b->at_grid.begin(), b->at_grid.end());
             b->first_ready = 0;
@@ -392,7 +396,10 @@ bool describe_place(char *text, size_t size) {
 }
 
 void abandon_grid() {
-    if (s.launch) reset();
+    if (!s.launch) return;
+    Flushing::end();
+    watch_end();
+    reset();
 }
 
 int run_grid(const Launch &launch) {
@@ -410,7 +417,13 @@ int run_grid(const Launch &launch) {
             memset(launch.module->shared_begin, 0xA5, launch.module->shared_end - launch.module->shared_begin);
     }
     s.together = launch.cooperative && blocks(launch.grid) > 1;
-    int code = s.together ? run_cooperative() : run_ordinary();
+    if (settings().races) watch_launch(launch, *s.place);
+    int code;
+    {
+        Flushing flushing(launch.flushes && settings().flush);
+        code = s.together ? run_cooperative() : run_ordinary();
+    }
+    watch_end();
     s.launch = nullptr;
     fflush(stdout);  // device code may have printed
     return code;

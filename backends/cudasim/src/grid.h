@@ -12,6 +12,7 @@ struct Launch {
     cudasim::Index grid, block;
     unsigned shared;  // bytes of dynamic shared memory
     bool cooperative;
+    bool flushes;  // float32 below 2^-126 is zero
     void **arguments;
 };
 

@@ -51,6 +51,7 @@ struct Function {
 struct Loaded : std::enable_shared_from_this<Loaded> {
     void *handle = nullptr;
     const cudasim::Module *module = nullptr;
+    bool flushes = false;  // float32, as it was compiled
     std::vector<std::unique_ptr<Function>> functions;
     std::shared_ptr<Loaded> self;  // until it is unloaded; launches that wait hold it as well
     std::set<void *> variables;  // that were asked for
@@ -93,6 +94,7 @@ int load(void **out, const void *image) {
     loaded->module = (const cudasim::Module *)dlsym(loaded->handle, "__cudasim_module");
     if (!loaded->module || loaded->module->version != cudasim::abi_version)
         return fail(INVALID_IMAGE, "a module was compiled by another version of the emulated device");
+    loaded->flushes = dlsym(loaded->handle, "__cudasim_flushes") != nullptr;
     for (const cudasim::Kernel *k = loaded->module->kernels; k->name; ++k) {
         if (!k->run) continue;
         std::string name = lowered_name((const void *)k->run);
@@ -165,7 +167,7 @@ Work work_of(const std::shared_ptr<const KernelNode> &kernel) {
         const KernelNode &k = *kernel;
         Launch l = {k.function->name.c_str(), k.module->module, k.function->kernel, {k.grid.x, k.grid.y, k.grid.z},
                     {k.block.x, k.block.y, k.block.z}, k.shared, k.cooperative,
-                    const_cast<void **>(k.arguments.pointers.data())};
+                    k.module->flushes, const_cast<void **>(k.arguments.pointers.data())};
         return run_grid(l);
     };
 }
@@ -179,6 +181,9 @@ int launch(Function *f, Size grid, Size block, unsigned shared, void *stream, vo
     if (block.x > 1024 || block.y > 1024 || block.z > 64 || block.count() > uint64_t(threads_per_block))
         return fail(INVALID_VALUE, "kernel %s: a block of (%u, %u, %u) threads is not possible", name, block.x, block.y,
                     block.z);
+    if (f->kernel->most && block.count() > f->kernel->most)
+        return fail(INVALID_VALUE, "kernel %s: a block of %llu threads, but its __launch_bounds__ are %u", name,
+                    (unsigned long long)block.count(), f->kernel->most);
     if (shared > f->dynamic_limit)
         return fail(INVALID_VALUE, "kernel %s: %u bytes of dynamic shared memory, but the limit is %u", name, shared,
                     f->dynamic_limit);
@@ -447,7 +452,7 @@ SIM_API int cuFuncGetAttribute(int *out, int attribute, void *function) {
     if (!function || !out) return INVALID_VALUE;
     const Function &f = *(Function *)function;
     switch (attribute) {
-    case 0: *out = threads_per_block; break;
+    case 0: *out = f.kernel->most ? (int)f.kernel->most : threads_per_block; break;
     case 1: *out = (int)f.module->static_shared(); break;
     case 2: case 3: *out = 0; break;      // constant and local memory
     case 4: *out = 32; break;             // registers

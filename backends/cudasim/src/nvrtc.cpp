@@ -55,7 +55,7 @@ bool value_of(const std::string &option, std::initializer_list<const char *> nam
 bool is_ignored(const std::string &option, int count, const char **options, int &i) {
     static const std::set<std::string> plain = {
         "dc", "device-c", "rdc", "relocatable-device-code", "default-device", "device-as-default-execution-space",
-        "ftz", "prec-sqrt", "prec-div", "fmad", "use_fast_math", "G", "device-debug", "lineinfo", "generate-line-info",
+        "prec-sqrt", "prec-div", "fmad", "G", "device-debug", "lineinfo", "generate-line-info",
         "maxrregcount", "dlto", "ptxas-options", "extra-device-vectorization", "modify-stack-limit", "restrict",
         "disable-warnings", "w", "diag-suppress", "diag-error", "diag-warn", "display-error-number",
         "no-display-error-number", "err-no", "opt-info", "version-ident", "pch", "create-pch", "use-pch", "pch-dir",
@@ -80,6 +80,7 @@ bool is_ignored(const std::string &option, int count, const char **options, int 
 bool parse(Program &p, int count, const char **options, std::string &wrong) {
     sim::Request &q = p.request;
     q.flags.clear();
+    q.flush = false;
     p.ptx = true;
     p.cubin = p.lto = false;
     for (int i = 0; i < count; ++i) {
@@ -107,6 +108,11 @@ bool parse(Program &p, int count, const char **options, std::string &wrong) {
             for (int a : architectures) known |= a == number;
             if (!known || !(begins(value, "sm_") || begins(value, "compute_") || begins(value, "lto_"))) return false;
             p.cubin = begins(value, "sm_");
+        } else if (value_of(option, {"-ftz", "--ftz"}, count, options, i, value)) {
+            if (value != "true" && value != "false") return false;
+            q.flush = value == "true";
+        } else if (option == "-use_fast_math" || option == "--use_fast_math") {
+            q.flush = true;
         } else if (!is_ignored(option, count, options, i)) {
             return false;
         }

@@ -22,6 +22,8 @@ struct Settings {
     bool lazy = false;                   // work runs only when something waits for it
     bool poison = false;                 // fresh memory holds 0xA5, freed memory 0x5A
     bool guard = false;                  // device memory can't be touched by the host outside device work
+    bool flush = true;                   // kernels compiled with -ftz=true take subnormal float32 for zero
+    bool races = false;                  // kernels tell their accesses to memory; read once, at the start
     bool trace = false;                  // print every call
 };
 Settings &settings();

@@ -284,7 +284,10 @@ std::vector<KernelName> find_kernels(const std::string &text) {
         bool is_template = false;
         for (size_t k = declaration; k < i; ++k) is_template |= r.is(k, "template");
         size_t k = i + 1;
+        std::string bound;
         while (k < r.t.size() && !r.is(k, ";") && !r.is(k, "{")) {
+            if (r.is(k, "__launch_bounds__") && r.is(k + 1, "("))
+                for (size_t n = k + 2; n + 1 < r.after_brackets(k + 1) && !r.is(n, ","); ++n) bound += r.text(n) + " ";
             if (takes_brackets(r, k) && r.is(k + 1, "(")) {
                 k = r.after_brackets(k + 1);
                 continue;
@@ -299,7 +302,7 @@ std::vector<KernelName> find_kernels(const std::string &text) {
             continue;
         }
         size_t from = r.t[k + 1].end, to = r.t[after - 1].begin;
-        KernelName kernel = {scopes.prefix() + r.text(k), code.substr(from, to - from)};
+        KernelName kernel = {scopes.prefix() + r.text(k), code.substr(from, to - from), bound};
         std::replace(kernel.parameters.begin(), kernel.parameters.end(), '\n', ' ');
         result.push_back(kernel);
         i = after - 1;

@@ -8,6 +8,7 @@ namespace sim {
 struct KernelName {
     std::string name;        // qualified, with leading ::
     std::string parameters;  // as written, without parentheses
+    std::string bound;       // what __launch_bounds__ says of threads, as written; empty: nothing
 };
 
 // Comments, literals' contents and (optionally) preprocessor lines become spaces; positions and line ends stay.

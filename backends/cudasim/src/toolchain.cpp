@@ -47,6 +47,11 @@ void collect(const std::string &folder, Strings &parts) {
     }
 }
 
+bool watches_races() {
+    std::string chosen = environment("CUDASIM_RACES", "0");
+    return chosen.find_first_not_of('0') != std::string::npos;
+}
+
 void remove_all(const std::string &folder) {
     if (DIR *d = opendir(folder.c_str())) {
         while (dirent *e = readdir(d)) {
@@ -178,10 +183,14 @@ int run(const Strings &command, const std::string &output, const std::string &er
 Strings base_flags(const std::string &standard, size_t length) {
     // Optimising takes more than its share of time where a kernel is very long.
     std::string level = environment("CUDASIM_OPT", length > 50000 ? "-O0" : "-O1");
-    return {"-x", "c++", "-std=gnu++" + standard.substr(3), level, "-fPIC", "-fno-exceptions", "-fno-rtti",
+    Strings flags = {"-x", "c++", "-std=gnu++" + standard.substr(3), level, "-fPIC", "-fno-exceptions", "-fno-rtti",
             "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off", "-fpermissive", "-fno-gnu-unique",
             "-fno-semantic-interposition", "-fno-threadsafe-statics", "-fno-asynchronous-unwind-tables",
             "-fno-math-errno", "-Ulinux", "-Uunix", "-Wno-attributes", "-Wunused-variable", "-I" + include_folder()};
+    // Every access to memory is a call, which races.cpp answers.
+    if (watches_races())
+        append(flags, {"-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0", "-DCUDASIM_RACES"});
+    return flags;
 }
 
 void append(Strings &to, const Strings &from) { to.insert(to.end(), from.begin(), from.end()); }
@@ -230,7 +239,8 @@ Folder::~Folder() {
 
 std::string fingerprint() {
     static const std::string text = [] {
-        Strings parts = {"cudasim " + std::to_string(cudasim::abi_version), compiler(), environment("CUDASIM_OPT", "")};
+        Strings parts = {"cudasim " + std::to_string(cudasim::abi_version), compiler(), environment("CUDASIM_OPT", ""),
+                         watches_races() ? "races" : ""};
         collect(include_folder(), parts);
         Folder folder;
         run({compiler(), "--version"}, folder.path + "/version", "/dev/null");

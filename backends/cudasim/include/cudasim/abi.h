@@ -4,7 +4,7 @@
 
 namespace cudasim {
 
-constexpr unsigned abi_version = 1;
+constexpr unsigned abi_version = 3;
 
 struct Index {
     unsigned x, y, z;
@@ -39,6 +39,7 @@ struct Kernel {
     const void *data;  // a variable that a name expression named; then there is no `run`
     int count;
     const unsigned *sizes, *alignments;
+    unsigned most;  // threads of a block, by __launch_bounds__; 0: any number
 };
 
 struct Module {

@@ -2,8 +2,18 @@
 #ifndef CUDASIM_ATOMICS_H
 #define CUDASIM_ATOMICS_H
 
+#ifdef CUDASIM_RACES
+extern "C" void __cudasim_atomic(const void *address, unsigned long size);
+#define CUDASIM_ATOMIC_FUNCTION static inline __attribute__((no_sanitize("thread")))
+#define CUDASIM_ATOMIC_SEEN __cudasim_atomic(address, sizeof *address);
+#else
+#define CUDASIM_ATOMIC_FUNCTION static inline
+#define CUDASIM_ATOMIC_SEEN
+#endif
+
 #define CUDASIM_ATOMIC_(name, scope, T, V, result)                      \
-    static inline T name##scope(T *address, V value) {                  \
+    CUDASIM_ATOMIC_FUNCTION T name##scope(T *address, V value) {        \
+        CUDASIM_ATOMIC_SEEN                                             \
         T old = *(volatile T *)address;                                 \
         *(volatile T *)address = (T)(result);                           \
         return old;                                                     \
@@ -38,7 +48,8 @@ CUDASIM_ATOMIC(atomicInc, unsigned int, old >= value ? 0 : old + 1)
 CUDASIM_ATOMIC(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
 
 #define CUDASIM_CAS_(scope, T)                                          \
-    static inline T atomicCAS##scope(T *address, T compare, T value) {  \
+    CUDASIM_ATOMIC_FUNCTION T atomicCAS##scope(T *address, T compare, T value) { \
+        CUDASIM_ATOMIC_SEEN                                             \
         T old = *(volatile T *)address;                                 \
         if (old == compare) *(volatile T *)address = value;             \
         return old;                                                     \

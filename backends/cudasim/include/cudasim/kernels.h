@@ -47,15 +47,15 @@ template <class R, class... A, R (*F)(A...)> struct Entry<F, true> {
     }
     static constexpr unsigned sizes[sizeof...(A) + 1] = {sizeof(typename Bare<A>::type)..., 0};
     static constexpr unsigned alignments[sizeof...(A) + 1] = {alignof(typename Bare<A>::type)..., 0};
-    static constexpr Kernel make(const char *name) {
-        return Kernel{name, &run, nullptr, int(sizeof...(A)), sizes, alignments};
+    static constexpr Kernel make(const char *name, unsigned most) {
+        return Kernel{name, &run, nullptr, int(sizeof...(A)), sizes, alignments, most};
     }
 };
 template <auto P> struct Entry<P, false> {  // a variable
-    static constexpr Kernel make(const char *name) { return Kernel{name, nullptr, P, 0, nullptr, nullptr}; }
+    static constexpr Kernel make(const char *name, unsigned) { return Kernel{name, nullptr, P, 0, nullptr, nullptr, 0}; }
 };
 
-template <auto F> static constexpr Kernel entry(const char *name) { return Entry<F>::make(name); }
+template <auto F> static constexpr Kernel entry(const char *name, unsigned most = 0) { return Entry<F>::make(name, most); }
 
 }  // namespace cudasim
 

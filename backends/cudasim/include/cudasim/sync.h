@@ -6,9 +6,21 @@ static inline void __syncthreads() { __cudasim_host->barrier(cudasim::vote_none,
 static inline int __syncthreads_count(int p) { return __cudasim_host->barrier(cudasim::vote_count, p != 0); }
 static inline int __syncthreads_and(int p) { return __cudasim_host->barrier(cudasim::vote_and, p != 0); }
 static inline int __syncthreads_or(int p) { return __cudasim_host->barrier(cudasim::vote_or, p != 0); }
-static inline void __threadfence() { asm volatile("" ::: "memory"); }
+#ifdef CUDASIM_RACES  // what orders accesses besides barriers of the block, which the scheduler knows of
+extern "C" void __cudasim_fence();
+extern "C" unsigned long long __cudasim_tick();
+extern "C" void __cudasim_met(unsigned lanes, const unsigned long long *ticks);
+#define CUDASIM_FENCE __cudasim_fence();
+#define CUDASIM_TICK __cudasim_tick()
+#define CUDASIM_MET(lanes, ticks) __cudasim_met(lanes, ticks)
+#else
+#define CUDASIM_FENCE
+#define CUDASIM_TICK 0
+#define CUDASIM_MET(lanes, ticks) (void)(lanes)
+#endif
+static inline void __threadfence() { CUDASIM_FENCE asm volatile("" ::: "memory"); }
 static inline void __threadfence_block() { asm volatile("" ::: "memory"); }
-static inline void __threadfence_system() { asm volatile("" ::: "memory"); }
+static inline void __threadfence_system() { CUDASIM_FENCE asm volatile("" ::: "memory"); }
 static inline void __nanosleep(unsigned) { __cudasim_host->yield(); }
 static inline void __brkpt() {}
 static inline void __prof_trigger(int) {}
@@ -49,7 +61,8 @@ template <class T> static inline T shuffle(unsigned mask, T value, unsigned sour
 
 static inline void __syncwarp(unsigned mask = 0xffffffffu) {
     cudasim::bits64 values[32];
-    __cudasim_host->exchange(mask, 0, values);
+    unsigned lanes = __cudasim_host->exchange(mask, CUDASIM_TICK, values);
+    CUDASIM_MET(lanes, values);
 }
 // Lanes run on their own here, which the programming model allows: each is its own group of active threads.
 static inline unsigned __activemask() { return 1u << cudasim::lane(); }

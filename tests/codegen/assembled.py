@@ -1,0 +1,213 @@
+"""What NVIDIA's assembler makes of all kernels: ``python tests/codegen/assembled.py`` writes docs/assembled.md.
+
+Registers, shared memory and spills are what ptxas says, per kernel and architecture; occupancy is how many of the warps
+that a multiprocessor has room for it can run at once, with blocks of the size that a kernel is launched with. It needs
+no GPU: ``pip install '.[nvrtc]'``.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import nvrtc
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "assembled.md"
+ARCHITECTURES = (70, 80, 90, 100, 120)
+
+
+class Limits(NamedTuple):
+    """What a multiprocessor has (CUDA C++ Programming Guide, technical specifications per compute capability)."""
+
+    warps: int
+    blocks: int
+    shared: int  # bytes
+    registers: int = 65536
+
+
+LIMITS = {
+    70: Limits(64, 32, 96 << 10),
+    80: Limits(64, 32, 164 << 10),
+    90: Limits(64, 32, 228 << 10),
+    100: Limits(64, 32, 228 << 10),
+    120: Limits(48, 24, 100 << 10),
+}
+#: Registers are given to warps by so many; blocks use shared memory of the system's own, too.
+UNIT, RESERVED = 256, 1024
+#: Threads of a block where no ``__launch_bounds__`` say so: CuPy's elementwise kernels.
+CUPY_THREADS = 128
+
+
+class Kernel(NamedTuple):
+    """One kernel on one architecture."""
+
+    name: str
+    architecture: int
+    registers: int
+    shared: int
+    spills: int  # bytes that are stored and loaded
+    stack: int
+    threads: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether a block's registers are there."""
+        return blocks(self) > 0
+
+    @property
+    def occupancy(self) -> float:
+        limits = LIMITS[self.architecture]
+        return blocks(self) * -(-self.threads // 32) / limits.warps
+
+
+def blocks(kernel: Kernel) -> int:
+    """How many blocks of a kernel a multiprocessor runs at once."""
+    limits, warps = LIMITS[kernel.architecture], -(-kernel.threads // 32)
+    per_warp = -(-kernel.registers * 32 // UNIT) * UNIT
+    shared = kernel.shared + (0 if kernel.architecture < 80 else RESERVED)
+    room = [limits.warps // warps, limits.blocks, limits.registers // per_warp // warps]
+    return min(*room, limits.shared // shared if shared else limits.blocks)
+
+
+def parsed(report: str, architecture: int, threads: dict[str, int]) -> list[Kernel]:
+    """The kernels of a report of ptxas; spills of functions that a kernel calls are its own."""
+    found = []
+    for part in re.split(r"Compiling entry function '", report)[1:]:
+        name = part[: part.index("'")]
+        registers = int(re.search(r"Used (\d+) registers", part)[1])
+        shared = re.search(r"(\d+) bytes smem", part)
+        spills = sum(map(int, re.findall(r"(\d+) bytes spill", part)))
+        stack = sum(map(int, re.findall(r"(\d+) bytes stack frame", part)))
+        size = threads.get(name, CUPY_THREADS)
+        found.append(Kernel(name, architecture, registers, int(shared[1]) if shared else 0, spills, stack, size))
+    return found
+
+
+def threads_of(source: str) -> dict[str, int]:
+    """Threads of a block by kernel, as its bounds say."""
+    return {name: int(size) for size, name in re.findall(r"__launch_bounds__\((\d+)[^)]*\)\s*(\w+)", source)}
+
+
+def measured(sources: dict[str, str], architecture: int) -> list[tuple[str, Kernel]]:
+    """All kernels of sources on an architecture, with the names of their sources."""
+    reports = nvrtc.assemble_all(sources, architecture, nvrtc.cupy_options())
+    return [
+        (name, kernel)
+        for name, report in sorted(reports.items())
+        for kernel in parsed(report, architecture, threads_of(sources[name]))
+    ]
+
+
+def faults(kernels: Iterable[tuple[str, Kernel]]) -> list[str]:
+    """What is wrong: spills, and blocks that have not registers enough."""
+    found = []
+    for name, kernel in kernels:
+        where = f"{kernel.name} of {name}, sm_{kernel.architecture}"
+        if kernel.spills and name not in MAY_SPILL:
+            found.append(f"{where}: {kernel.spills} bytes are spilled")
+        if not kernel.fits:
+            found.append(f"{where}: {kernel.registers} registers for each of {kernel.threads} threads")
+    return found
+
+
+#: Sources whose kernels may spill, with the reason.
+MAY_SPILL: dict[str, str] = {}
+
+
+# -- the page --------------------------------------------------------------------------------------------------
+def _rows(by_name: dict[str, list[Kernel]]) -> list[str]:
+    lines = []
+    for name, kernels in sorted(by_name.items()):
+        first = kernels[0]
+        registers = " | ".join(str(kernel.registers) for kernel in kernels)
+        least = min(kernels, key=lambda kernel: kernel.occupancy)
+        lines.append(
+            f"| `{name}` | {first.threads} | {max(k.shared for k in kernels)} | {registers} | "
+            f"{sum(k.spills for k in kernels)} | {least.occupancy:.0%} (sm_{least.architecture}) |"
+        )
+    return lines
+
+
+def page(by_hand: dict[str, list[Kernel]], families: dict[str, list[Kernel]], seconds: float) -> str:
+    """The page: kernels written by hand one by one, others as families."""
+    architectures = " | ".join(f"sm_{a}" for a in ARCHITECTURES)
+    lines = [
+        "# Kernels, assembled",
+        "",
+        "What NVIDIA's assembler `ptxas` makes of every kernel: registers of a thread, bytes of static shared memory",
+        "of a block, bytes that are spilled to memory (on all architectures together), and occupancy: how many of the",
+        "warps that a multiprocessor has room for run at once, with the block that the kernel is launched with, where",
+        "it is least.",
+        "It needs no GPU: `pip install '.[nvrtc]'`, and `python tests/codegen/assembled.py` writes this page"
+        f" ({seconds / 60:.0f} minutes on two busy cores).",
+        "",
+        "All kernels have `__launch_bounds__`, but for those in CuPy's own frame, which have blocks of 128 threads. A",
+        "nightly test refuses spills, and blocks whose registers are not there.",
+        "",
+        "## Written by hand",
+        "",
+        f"| kernel | threads | shared | {architectures} | spilled | least occupancy |",
+        f"|---|--:|--:|{'--:|' * len(ARCHITECTURES)}--:|--:|",
+        *_rows(by_hand),
+        "",
+        "## Generated",
+        "",
+        "Registers are the most that one of the family has.",
+        "",
+        "| family | kernels | threads | registers | spilled | least occupancy |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for name, kernels in families.items():
+        most = max(kernels, key=lambda kernel: kernel.registers)
+        least = min(kernels, key=lambda kernel: kernel.occupancy)
+        lines.append(
+            f"| {name} | {len({k.name for k in kernels})} | {max(k.threads for k in kernels)} | {most.registers} "
+            f"(`{most.name}`, sm_{most.architecture}) | {sum(k.spills for k in kernels)} | {least.occupancy:.0%} "
+            f"(sm_{least.architecture}) |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def everything() -> dict[str, dict[str, str]]:
+    """All sources by family."""
+    import catalogue
+    import sources
+
+    from lucidgrad.backends.cuda import kernels
+
+    families = {"by hand": dict(kernels.SOURCES), "steps of optimisers": sources.steps()}
+    families |= {"kernels that stand alone": sources.alone(), "whole programs": sources.programs()}
+    for dtype in catalogue.DTYPES:
+        families[f"elementwise, {dtype}"] = {dtype: sources.generated(dtype, False)[1]}
+    for dtype in catalogue.FLOATS:
+        families[f"elementwise, large, {dtype}"] = {f"{dtype} large": sources.generated(dtype, True)[1]}
+    return families
+
+
+def main() -> None:
+    began, by_hand, families = time.time(), {}, {}
+    wrong = []
+    for family, texts in everything().items():
+        for architecture in ARCHITECTURES:
+            found = measured(texts, architecture)
+            wrong += faults(found)
+            for name, kernel in found:
+                if family == "by hand":
+                    by_hand.setdefault(name, []).append(kernel)
+                else:
+                    families.setdefault(family, []).append(kernel)
+        print(f"{family}: {time.time() - began:.0f} s", file=sys.stderr)
+    PAGE.write_text(page(by_hand, families, time.time() - began), encoding="utf-8")
+    print(f"written: {PAGE.name}")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+    import without_cuda  # noqa: F401  which installs the emulated device
+
+    main()

@@ -1,0 +1,107 @@
+"""The sources of all kernels, as NVIDIA's compiler gets them: written by hand, generated, of optimisers, programs."""
+
+import functools
+
+import catalogue
+import cupy
+import frames
+import pytest
+from kernels import single, test_steps
+from optim.test_formulas import FAMILIES, stepped
+
+import lucidgrad as lg
+from lucidgrad.backends.cuda import kernels
+from lucidgrad.backends.cuda.programs import graphs, launching
+
+#: Statements from which a kernel counts as large.
+LARGE = 120
+
+
+@functools.cache
+def generated(dtype, large):
+    """All kernels of a dtype, in one source."""
+    unique = {}
+    for name in catalogue.names():
+        for case in catalogue.cases_of(name, (dtype,)):
+            kernel = case.kernel().kernel
+            if kernel is not None and (len(kernel.lines) >= LARGE) == large:
+                unique.setdefault(frames.signature(kernel), kernel)
+    pairs = [(f"{kernel.name}_{i}", kernel) for i, kernel in enumerate(unique.values())]
+    return len(pairs), frames.source(pairs, frames.by_cupy)
+
+
+@functools.cache
+def steps():
+    """The kernels of optimisers' steps."""
+    made, usual = {}, kernels.steps.source_of
+
+    def watch(name, *parts):
+        source = usual(name, *parts)
+        made[f"{name} {len(made)}"] = source
+        return source
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels.steps, "source_of", watch)
+        patch.setattr(kernels.steps.TABLE["elementwise_step"], "_caches", {})
+        for name in FAMILIES:
+            stepped(name, "cuda:0", "float32", steps=1)
+        for dtype in ("float16", "float64"):
+            test_steps.test_adam("cuda", dtype)
+    return made
+
+
+@functools.cache
+def alone():
+    """The kernels that stand alone, as CuPy hands them to the compiler."""
+    seen, watched = {}, cupy.cuda.compiler._compile_with_cache_cuda
+
+    def watch(source, *args, **keywords):
+        seen[name] = source
+        return watched(source, *args, **keywords)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cupy.cuda.compiler, "_compile_with_cache_cuda", watch)
+        for name, (_, _, faults) in single.FAULTS.items():
+            text = faults[0][0]
+            with single.planted(name, text, text):  # a copy without a fault, which is not compiled yet
+                assert single.survives(name)
+    assert set(seen) == set(single.FAULTS)
+    return seen
+
+
+def _program(x, row, z, i, h):
+    """What shares launches, of all kinds of dtypes and layouts, and reductions; no other test has these numbers."""
+    y = lg.gelu(x * 1.0009765625) + row[:, None] / 3.0078125
+    w = lg.where(i % 7 > 2, lg.pow(lg.abs(y), 1.7001953125), lg.erf(y))
+    return y, w, (z * z.conj() / (z + 1.0043945312)), h * 1.0048828125 + lg.tanh(h), lg.exp(x * 1.0053710938).sum(-1)
+
+
+@functools.cache
+def programs():
+    """The kernels of whole programs, as CuPy hands them to the compiler."""
+    seen, watched = {}, cupy.cuda.compiler._compile_with_cache_cuda
+
+    def watch(source, *args, **keywords):
+        if any(mark in source for mark in ("struct Table", "struct Words", "lg_element")):
+            seen[f"program {len(seen)}"] = source
+        return watched(source, *args, **keywords)
+
+    lg.manual_seed(0)
+    layer = lg.nn.Linear(3, 2).to("cuda")
+    optimizer = lg.optim.Adam(layer.parameters(), weight_decay=1.0058593750e-3)
+
+    def step(x):
+        optimizer.zero_grad()
+        (lg.nn.functional.dropout(layer(x), 0.3) ** 2 * 1.0063476562).mean().backward()
+        optimizer.step()
+
+    real = lg.arange(12, dtype="float32", device="cuda").reshape(4, 3)
+    given = (real, real[:, 0], real * 1j, real.astype("int32"), real.astype("float16"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cupy.cuda.compiler, "_compile_with_cache_cuda", watch)
+        for run, args in ((lg.compile(_program), given), (lg.compile(step), (real,))):
+            for _ in range(4):
+                run(*args)
+        for kernel in (graphs._MOVES, launching._filling()):
+            cupy.RawKernel(f"{kernel.code}// again", kernel.name).compile()  # others may have compiled them before
+    return seen

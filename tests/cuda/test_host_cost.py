@@ -1,0 +1,121 @@
+"""What backward costs the host, counted and not timed: instructions of Python for each further node.
+
+Where all nodes ran on the current stream of the current device, a walk over them takes the plain path, as on the CPU.
+"""
+
+import sys
+
+import pytest
+
+import lucidgrad as lg
+
+#: What a CUDA node may take, relative to a CPU node.
+MOST = 1.3
+#: Where the walk is, and what is written out for it.
+ENGINE = ("/lucidgrad/core/", "/lucidgrad/<operator")
+
+ELEMENTWISE = {
+    "exp": lambda y, x: lg.exp(y),
+    "tanh": lambda y, x: lg.tanh(y),
+    "relu": lambda y, x: lg.relu(y),
+    "multiply": lambda y, x: y * x,
+    "add": lambda y, x: y + x,
+    "divide": lambda y, x: y / x,
+    "number": lambda y, x: y * 2.0,
+    "where": lambda y, x: lg.where(x > 0.5, y, x),
+    "reshape": lambda y, x: y.reshape(3, 1).reshape(3),
+    "bias": lambda y, x: (y.reshape(1, 3) + x).reshape(3),
+}
+OTHERS = {
+    "matmul": lambda y, x: y @ (x[:, None] * x),
+    "softmax": lambda y, x: lg.softmax(y, -1),
+    "sum": lambda y, x: y.sum() + x,
+}
+
+
+def graph(function, length, where):
+    x = lg.asarray([0.5, 0.25, 0.75], dtype="float32", device=where).requires_grad_()
+    y = x
+    for _ in range(length):
+        y = function(y, x)
+    return y, x, lg.ones_like(y)
+
+
+def instructions(function, length, where, within=("",)):
+    """How many instructions a walk takes, of files whose names have one of these parts."""
+    for _ in range(3):
+        y, x, g = graph(function, length, where)
+        lg.autograd.grad(y, x, g)
+    y, x, g = graph(function, length, where)
+    count = 0
+
+    def each(frame, event, _):
+        nonlocal count
+        count += event == "opcode"
+        return each
+
+    def begin(frame, event, _):
+        if not any(part in frame.f_code.co_filename for part in within):
+            return None
+        frame.f_trace_opcodes = True
+        return each
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(begin)
+        lg.autograd.grad(y, x, g)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def per_node(function, where, within=("",)):
+    few, many = (instructions(function, length, where, within) for length in (10, 30))
+    return (many - few) / 20
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """Values don't matter here."""
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_a_node_takes_hardly_more_than_on_the_cpu(name):
+    cuda, cpu = (per_node(ELEMENTWISE[name], where) for where in ("cuda", "cpu"))
+    assert cuda <= MOST * cpu, f"{name}: {cuda} instructions, {cpu} on the CPU"
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_neither_does_the_walk_where_rules_call_libraries(name):
+    """What prepares calls of cuBLAS, or lays out rows, is no part of it."""
+    cuda, cpu = (per_node(OTHERS[name], where, ENGINE) for where in ("cuda", "cpu"))
+    assert cuda <= MOST * cpu, f"{name}: {cuda} instructions, {cpu} on the CPU"
+
+
+def test_on_a_side_stream_too():
+    with lg.cuda.stream(lg.cuda.Stream()):
+        cuda, cpu = (per_node(ELEMENTWISE["exp"], where) for where in ("cuda", "cpu"))
+    assert cuda <= MOST * cpu
+
+
+def test_nodes_of_another_stream_are_walked_with_waits():
+    """What is counted above is not had by leaving out what streams need."""
+    with lg.cuda.stream(lg.cuda.Stream()):
+        y, x, g = graph(ELEMENTWISE["exp"], 3, "cuda")
+    waits = []
+    with pytest.MonkeyPatch.context() as patch:
+        from lucidgrad.backends.cuda.streams import Place
+
+        usual = Place.wait_for
+        patch.setattr(Place, "wait_for", lambda self, other, arrays=(): waits.append(1) or usual(self, other, arrays))
+        lg.autograd.grad(y, x, g)
+    assert waits
+
+
+def test_the_cpu_s_walk_takes_no_more_than_before():
+    """Instructions of a node of ``exp``, which was 124 when walks knew of no common place."""
+    assert per_node(ELEMENTWISE["exp"], "cpu") <= 124
