@@ -54,11 +54,12 @@ def _attention() -> dict[str, Any]:
     for (mask, keywords), (q, k, v) in zip(ways, shapes, strict=True):
         forward.append(call(q, k, v, mask, **keywords))
         lead = np.broadcast_shapes(*(a.shape[:-2] for a in forward[-1].arrays()))
-        pulls.append(call((*lead, 2, v[-1]), (*lead, 2), (*lead, 2), q, k, v, mask, **keywords))
+        rows = (*lead, 2, v[-1]), (*lead, 2)
+        pulls.append(call(*rows, *rows, q, k, v, mask, **keywords))
     none = call((0, 2, 2), (0, 3, 2), (0, 3, 1), None)
     return {
         "attention": [*forward, none],
-        "attention_pull": [*pulls, call((0, 2, 1), (0, 2), (0, 2), (0, 2, 2), (0, 3, 2), (0, 3, 1), None)],
+        "attention_pull": [*pulls, call(*[(0, 2, 1), (0, 2)] * 2, (0, 2, 2), (0, 3, 2), (0, 3, 1), None)],
     }
 
 

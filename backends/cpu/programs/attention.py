@@ -23,7 +23,9 @@ BLOCK = 131072
 def _accepts(equation: Equation) -> bool:
     """Whether C does it."""
     pull = equation.primitive.name == "attention_pull"
-    *floats, m = equation.inputs if len(equation.inputs) in (4, 7) else (*equation.inputs, None)
+    *floats, m, r = (*equation.inputs, None, None)[: 9 if pull else 5]
+    if r is not None:
+        return False
     if any(type(v) is not Variable for v in floats) or not (m is None or type(m) is Variable):
         return False
     arrays = [*floats, *equation.results]
@@ -46,6 +48,7 @@ class _Heads:
         self.given: dict[str, Place] = {}
         self.made: dict[str, Place] = {}
         self.others: dict[str, Place] = {}  # what is written and has not a matrix for each head
+        self.sums: list[tuple[str, int]] = []  # what several heads add to, and its elements
 
     def read(self, word: str, x: Place) -> Place:
         """A matrix for each head, as the BLAS takes it."""
@@ -61,7 +64,10 @@ class _Heads:
             if order[-1] == len(shape) - 1:
                 own = steps_of([shape[a] for a in order])
                 steps = tuple(own[order.index(a)] for a in range(len(shape)))
-        found = self.planner.where[v] = self.made[word] = Place(buffer, shape, steps)
+        found = self.planner.where[v] = Place(buffer, shape, steps)
+        if shape[:-2] != self.lead:  # several heads add to one matrix
+            self.sums.append((word, v.size))
+        found = self.made[word] = found.broadcast((*self.lead, *shape[-2:]))
         return found
 
     def scratch(self, word: str, *shape: int, dtype: Any) -> None:
@@ -76,7 +82,8 @@ class _Heads:
         *outer, last = sizes
         loops = [f"for (long i{a} = 0; i{a} < {n}; i{a}++)" for a, n in enumerate(outer)]
         loops += [f"for (long j = 0; j < {last}; j += {per}) {{"]
-        lines = ["long head = 0;", *loops, f"const long some = {last} - j < {per} ? {last} - j : {per};"]
+        none = [f"for (long i = 0; i < {n}; i++) {word}[i] = 0;" for word, n in self.sums]
+        lines = [*none, "long head = 0;", *loops, f"const long some = {last} - j < {per} ? {last} - j : {per};"]
         for (word, place), steps in zip(places.items(), moved, strict=True):
             sort = "const " if word in self.given else ""
             at = "".join(f" + i{a} * {s}" for a, s in enumerate(steps[:-1]) if s)
@@ -94,10 +101,11 @@ class _Heads:
         assert two is not None
         assert three is not None
         assert not three[0] or n == 1
+        adds = int(any(c.startswith(f"{word}_at ") for word, _ in self.sums))
         turns = [112 if t else 111 for t, _ in (one, two)]
         return (
             f"f->blas.{letter}gemm(101, {turns[0]}, {turns[1]}, {m}, {n}, {k}, 1, "
-            f"{a}, {one[1]}, {b}, {two[1]}, 0, {c}, {three[1]});"
+            f"{a}, {one[1]}, {b}, {two[1]}, {adds}, {c}, {three[1]});"
         )
 
 
@@ -144,7 +152,7 @@ def _mask_slopes(
 
 
 def _plan_attention(planner: Planner, equation: Equation) -> None:
-    (q, k, v, *rest), (out, sums) = equation.inputs, equation.results
+    (q, k, v, *rest), (out, sums) = equation.inputs[:4], equation.results
     dtype, letter = out.dtype, out.dtype.char.replace("f", "s")
     rows, columns, width = q.shape[-2], k.shape[-2], v.shape[-1]
     heads = _Heads(planner, out.shape[:-2])
@@ -179,13 +187,13 @@ def _plan_attention(planner: Planner, equation: Equation) -> None:
 
 
 def _plan_pull(planner: Planner, equation: Equation) -> None:
-    h, d, t, q, k, v, *rest = equation.inputs
+    h, e, y, t, q, k, v, *rest = equation.inputs[:8]
     dtype, letter = q.dtype, q.dtype.char.replace("f", "s")
     rows, columns = q.shape[-2], k.shape[-2]
-    heads = _Heads(planner, equation.results[0].shape[:-2])
-    ph, pq, pk, pv = (heads.read(w, planner.place(x)) for w, x in (("h", h), ("q", q), ("k", k), ("v", v)))
+    heads = _Heads(planner, h.shape[:-2])
+    py, ph, pq, pk, pv = (heads.read(w, planner.place(x)) for w, x in zip("yhqkv", (y, h, q, k, v), strict=True))
     ends = [heads.write(f"to_{x}", y, like) for x, y, like in zip("qkv", equation.results, (q, k, v), strict=False)]
-    sums = {w: planner.place(x).broadcast((*heads.lead, rows)) for w, x in (("t", t), ("d", d))}
+    sums = {w: planner.place(x).broadcast((*heads.lead, rows)) for w, x in (("t", t), ("of_t", e))}
     for w, p in sums.items():
         heads.given[w] = Place(p.buffer, (*p.shape, 1), (*p.steps, 1), p.offset)
     per = max(1, BLOCK // (rows * columns))
@@ -198,6 +206,7 @@ def _plan_pull(planner: Planner, equation: Equation) -> None:
     masked, factor = _mask(heads, rest[0] if rest else None, scale, rows, columns)
     slopes, share = _mask_slopes(heads, equation.results[3:], scale, rows, columns)
     kernel = "attention.attention_slopes", dtype.char
+    (down, along), (below, beside) = ph.steps[-2:], py.steps[-2:]
 
     at = {w: f"{w}_at + e * {w}_step" for w in (*"hqkv", "to_q", "to_k", "to_v")}
     weights, slopes_at = ((f"{w} + e * {rows * columns}", scores) for w in "ps")
@@ -210,7 +219,10 @@ def _plan_pull(planner: Planner, equation: Equation) -> None:
         f"for (long r = 0; r < {rows}; r++) {{",
         f"const {real(dtype)} all = t_at[e * t_step + r * {sums['t'].steps[-1]}];",
         f"total[e * {rows} + r] = all == ({real(dtype)})-LG_INFINITY ? 0 : all;",
-        f"less[e * {rows} + r] = d_at[e * d_step + r * {sums['d'].steps[-1]}];",
+        f"{real(dtype)} less_here = -of_t_at[e * of_t_step + r * {sums['of_t'].steps[-1]}];",
+        f"for (long c = 0; c < {v.shape[-1]}; c++)",
+        f"    less_here += h_at[e * h_step + r * {down} + c * {along}] * y_at[e * y_step + r * {below} + c * {beside}];",
+        f"less[e * {rows} + r] = less_here;",
         "}",
         "}",
         *masked,
