@@ -75,27 +75,30 @@ __device__ inline A reduced(A v, int group, bool greatest) {
 """
 
 
-def source(body: str, dtype: str, rows: bool = False) -> str:
+def source(body: str, dtype: str, common: str = "") -> str:
     """The whole source of a kernel for a dtype."""
     stored, computed = TYPES[dtype]
     include = "#include <cuda_fp16.h>\n" if dtype == "float16" else ""
-    return f"{include}typedef {stored} T;\ntypedef {computed} A;\n{COMMON}{PLACE}{ROWS if rows else ''}{body}"
+    return f"{include}typedef {stored} T;\ntypedef {computed} A;\n{COMMON}{PLACE}{common}{body}"
 
 
 class Sources(dict[str, str]):
     """The bodies of a family of kernels by name, each ``extern "C"``, and the compiled kernels."""
 
-    def __init__(self, bodies: dict[str, str], rows: bool = False) -> None:
+    def __init__(self, bodies: dict[str, str], common: str = "") -> None:
         super().__init__(
-            {f"{name}_{dtype}": source(body, dtype, rows) for name, body in bodies.items() for dtype in TYPES}
+            {f"{name}_{dtype}": source(body, dtype, common) for name, body in bodies.items() for dtype in TYPES}
         )
-        self._kernels: dict[tuple[str, Any], Any] = {}
+        self._kernels: dict[tuple[Any, ...], Any] = {}
 
-    def kernel(self, name: str, dtype: Any) -> Any:
-        """The kernel of a name for a dtype."""
-        found = self._kernels.get((name, dtype))
+    def kernel(self, name: str, dtype: Any, constants: str = "", device: int = 0, shared: int = 0) -> Any:
+        """The kernel of a name for a dtype, after ``constants``; one that asks for shared memory is a device's."""
+        found = self._kernels.get((name, dtype, constants, device))
         if found is None:
-            found = self._kernels[name, dtype] = cupy.RawKernel(self[f"{name}_{dtype.name}"], name)
+            found = cupy.RawKernel(f"{constants}{self[f'{name}_{dtype.name}']}", name)
+            if shared:
+                found.max_dynamic_shared_size_bytes = shared
+            self._kernels[name, dtype, constants, device] = found
         return found
 
     def forget(self) -> None:

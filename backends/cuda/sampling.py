@@ -11,7 +11,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-_PHILOX = """
+PHILOX = """
 __device__ void philox(unsigned long long seed, unsigned long long at, unsigned int r[4]) {
     unsigned int k0 = (unsigned int)seed, k1 = (unsigned int)(seed >> 32);
     r[0] = (unsigned int)at; r[1] = (unsigned int)(at >> 32); r[2] = 0; r[3] = 0;
@@ -38,7 +38,7 @@ __device__ float philox_unit(unsigned int bits) {  // 24 bits in [0, 1)
 def _kernel(name: str, numbers: str, output: str, code: str) -> Any:
     numbers = f"uint64 seed, uint64 start{numbers}"
     code = f"unsigned int r[4]; philox(seed, start + i, r); {code}"
-    return cupy.ElementwiseKernel(numbers, output, code, f"lucidgrad_{name}", preamble=_PHILOX)
+    return cupy.ElementwiseKernel(numbers, output, code, f"lucidgrad_{name}", preamble=PHILOX)
 
 
 # 1 - u is in (0, 1], where the logarithm is finite.

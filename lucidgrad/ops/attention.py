@@ -67,18 +67,33 @@ def _product(xp: Any, x: Any, c: int) -> tuple[Any, Any]:
     return xp.bitwise_or(whole, xp.bitwise_and(low, 0xFFFF)), xp.bitwise_right_shift(middle, 16)
 
 
-def _rates(xp: Any, s: Any, r: Any, dropout: float) -> Any:
-    """What weights of the shape of s are multiplied by: 0, or one over the share that stays."""
-    at = xp.arange(product(s.shape), dtype=xp.int64, **beside(r))
-    key, start = xp.index(r, key=(Ellipsis, 0)), xp.index(r, key=(Ellipsis, 1))
-    bits = _mixed(xp, key, xp.reshape(at, shape=tuple(s.shape)) + start)
-    stays = xp.bitwise_right_shift(bits, 8) >= math.ceil(dropout * 2**24)
-    return xp.astype(stays, dtype=s.dtype) * kept_share(dropout)
+def _batch_flags(call: Any, values: Any, batched: Any, keywords: dict[str, Any]) -> Any:
+    return call(*values, **keywords)
 
 
-def kept_share(dropout: float) -> float:
-    """What a weight that stays is multiplied by."""
-    return 0.0 if dropout >= 1 else 1.0 / (1.0 - dropout)
+@primitive(MATRIX, batch=_batch_flags)
+def dropout_flags(xp: Any, r: Any, /, *, shape: tuple[int, ...], dropout: float) -> Any:
+    """Whether elements of an array of a shape stay: a function of r, seeds and counts (..., 2), and their places alone.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.attention import dropout_flags
+    >>> dropout_flags(lg.asarray([7, 0]), shape=(4,), dropout=0.5).tolist()
+    [True, False, False, False]
+    """
+    lead, ones = tuple(r.shape[:-1]), (1,) * len(shape)
+    at = xp.reshape(xp.arange(product(shape), dtype=xp.int64, **beside(r)), shape=tuple(shape))
+    key, start = (xp.reshape(xp.index(r, key=(Ellipsis, a)), shape=(*lead, *ones)) for a in (0, 1))
+    return xp.bitwise_right_shift(_mixed(xp, key, start + at), 8) >= math.ceil(dropout * 2**24)
+
+
+def _thinned(xp: Any, x: Any, r: Any, dropout: float) -> Any:
+    """Weights without those that are dropped."""
+    if r is None:
+        return x
+    flags = xp.dropout_flags(r, shape=tuple(x.shape), dropout=dropout)
+    return xp.thin(x, flags, scale=0.0 if dropout >= 1 else 1.0 / (1.0 - dropout))
 
 
 # -- attention -----------------------------------------------------------------------------------
@@ -93,7 +108,7 @@ def _attention_vjp(
 
 @primitive(
     MATRIX,
-    vjp=joint(_attention_vjp),
+    vjp=joint(_attention_vjp, constants=("r",)),
     batch=through_program("attention"),
     jvp=on_duals("attention"),
     outputs=True,
@@ -141,7 +156,7 @@ def attention(
     s = _scores(xp, q, k, m, scale, causal)
     total = xp.logsumexp(s, axis=-1, keepdims=False)
     p = _weights(xp, s, total)
-    return xp.matmul(p if r is None else p * _rates(xp, s, r, dropout), v), total
+    return xp.matmul(_thinned(xp, p, r, dropout), v), total
 
 
 @primitive(MATRIX, batch=through_program("attention_pull"), outputs=True, inline=True)
@@ -151,12 +166,9 @@ def attention_pull(
 ) -> Any:  # fmt: skip
     """The cotangents of q, k, v, and of m if it is learned, for cotangents h and e of ``y, t = attention(...)``."""
     p = _weights(xp, _scores(xp, q, k, m, scale, causal), t)
-    s, w = xp.matmul(h, xp.matrix_transpose(v)), p
-    if r is not None:
-        rates = _rates(xp, p, r, dropout)
-        s, w = s * rates, p * rates
+    s = _thinned(xp, xp.matmul(h, xp.matrix_transpose(v)), r, dropout)
     s = p * (s - xp.expand_dims(xp.sum(h * y, axis=-1) - e, axis=-1))
     to_q, to_k = xp.matmul(s, k) * scale, xp.matmul(xp.matrix_transpose(s), q) * scale
-    found = to_q, to_k, xp.matmul(xp.matrix_transpose(w), h)
+    found = to_q, to_k, xp.matmul(xp.matrix_transpose(_thinned(xp, p, r, dropout)), h)
     found = tuple(_summed_to(xp, c, tuple(x.shape)) for c, x in zip(found, (q, k, v), strict=True))
     return (*found, _summed_to(xp, s, tuple(m.shape))) if learned and m is not None and _adds(m) else found

@@ -20,9 +20,10 @@ class Case:
     keywords: dict[str, Any]
     large: bool = False
 
-    def arrays(self, seed: int = 0) -> list[np.ndarray]:
+    def arrays(self, seed: int = 0) -> list[Any]:
         rng = np.random.default_rng([seed, len(self.args)])
-        return [arg(rng) if callable(arg) else np.asarray(rng.normal(size=arg)) for arg in self.args]
+        made = (arg(rng) if callable(arg) else arg if arg is None else rng.normal(size=arg) for arg in self.args)
+        return [a if a is None else np.asarray(a) for a in made]
 
     def __str__(self) -> str:
         words = ["made" if callable(arg) else str(arg) for arg in self.args]
@@ -237,10 +238,60 @@ def _put_along() -> list[Case]:
     ]  # fmt: skip
 
 
+def flags(*shape: int) -> Callable[[Any], np.ndarray]:
+    return lambda rng: rng.random(shape) > 0.4
+
+
+def _blind(*shape: int) -> Callable[[Any], np.ndarray]:
+    """Numbers to add; every third row may look nowhere."""
+    return lambda rng: np.where(np.arange(shape[-2])[:, None] % 3 == 1, -np.inf, rng.normal(size=shape))
+
+
+#: Leading axes of queries, and of keys and values; queries, keys, widths; a mask, and more. Two tiles at least.
+HEADS: list[tuple[Any, ...]] = [
+    ((2,), (2,), 37, 45, 5, 9, None, {}),
+    ((2,), (2,), 37, 45, 5, 9, None, {"causal": True}),
+    ((2,), (2,), 45, 37, 17, 3, None, {"causal": True}),
+    ((2, 1, 3), (2, 1, 1), 5, 35, 7, 5, None, {"causal": True}),  # groups of queries
+    ((1, 2, 3), (1, 2, 1), 35, 4, 7, 5, (1, 2, 1, 35, 4), {}),
+    ((2,), (3, 1), 5, 6, 2, 2, None, {}),
+    ((), (), 40, 33, 3, 4, flags(40, 33), {"causal": True}),
+    ((2, 3), (2, 3), 34, 33, 4, 4, lambda rng: (np.arange(34)[:, None] % 3 != 1) & (rng.random((34, 33)) > 0.3), {}),
+    ((2, 3), (2, 3), 34, 33, 4, 4, _blind(34, 33), {}),
+    ((2, 3), (2, 3), 34, 33, 4, 4, (3, 1, 33), {}),
+    ((2, 3), (2, 3), 34, 33, 4, 4, (2, 1, 34, 1), {"causal": True}),
+    ((2,), (2,), 34, 33, 4, 4, (33,), {}),
+    ((2,), (2,), 34, 33, 4, 4, (), {}),
+    ((2,), (2,), 34, 33, 4, 4, (34, 33), {"dropout": 0.3}),
+    ((2, 2), (2, 1), 34, 33, 4, 4, None, {"dropout": 0.6, "causal": True}),
+    ((2,), (2,), 3, 4, 4, 4, None, {"dropout": 1.0}),
+    ((2,), (2,), 3, 4, 4, 4, (3, 4), {"learned": False}),
+    ((0,), (0,), 3, 4, 4, 4, None, {}), ((2,), (2,), 0, 4, 4, 4, (1, 4), {}), ((2,), (2,), 3, 0, 4, 4, (3, 1), {}),
+    ((2,), (2,), 3, 4, 0, 4, None, {}), ((2,), (2,), 3, 4, 4, 0, None, {}), ((1,), (1,), 1, 1, 1, 1, None, {}),
+]  # fmt: skip
+#: Widths of heads for which there are other tiles.
+WIDE_HEADS = [((1,), (1,), 20, 18, e, f, None, {"causal": e > f}) for e, f in ((64, 50), (33, 100), (256, 256))]
+
+
+def attending(pull: bool, heads: list[tuple[Any, ...]] = HEADS) -> list[Case]:
+    made = []
+    for lead, others, queries, keys, e, f, mask, keywords in heads:
+        key = (lambda rng: rng.integers(0, 2**62, 2)) if "dropout" in keywords else None
+        arrays = ((*lead, queries, e), (*others, keys, e), (*others, keys, f), mask, key)
+        shape = np.empty(mask(np.random.default_rng(0)).shape if callable(mask) else mask or ()).shape[:-2]
+        rows = (*np.broadcast_shapes(lead, others, shape), queries)
+        totals = lambda rng, rows=rows: rng.uniform(4, 6, rows)
+        arrays = ((*rows, f), rows, (*rows, f), totals, *arrays) if pull else arrays
+        made.append(Case(arrays, {"scale": 0.7, **keywords}))
+    return made
+
+
 _ROWS_OF_ONE = functools.partial(_rows, lambda shape, reduced: (shape,))
 
 #: Cases by primitive.
 CASES: dict[str, list[Case]] = {
+    "attention": attending(pull=False),
+    "attention_pull": attending(pull=True),
     "softmax": _ROWS_OF_ONE(),
     "log_softmax": _ROWS_OF_ONE(),
     "softmax_pull": _rows(lambda shape, reduced: (shape, shape)),

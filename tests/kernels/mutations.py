@@ -13,6 +13,46 @@ from typing import Any
 
 #: By module and kernel: what is replaced by what, wherever it occurs first.
 FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
+    "attention": {
+        "attention_values": [
+            ("sum[i] *= less;", ""),
+            ("out[i][j] *= less;", ""),
+            ("high = along(high, true);", ""),
+            ("first + BR : p.keys", "first : p.keys"),
+            ("logarithm(total) + top[i]", "logarithm(total) - top[i]"),
+            ("column > row", "column >= row"),
+            ("row * p.m.row + column", "column"),
+            ("first + r < count", "first + r <= count"),
+            ("r[0] >> 8", "r[1] >> 8"),
+            ("head * p.queries + row", "row"),
+            ("? s : -infinity()", "? s : 0"),
+            ("total == (A)0 ? -infinity()", "false ? -infinity()"),
+        ],
+        "attention_queries": [
+            ("- rest[i]);", "+ rest[i]);"),
+            ("rest[i] -= of_t", "rest[i] += of_t"),
+            ("= t[row * p.t.row] == -infinity() ? (A)0 :", "="),
+            ("out[i][j] * by.scale", "out[i][j]"),
+            ("first + BR : p.keys", "first : p.keys"),
+            ("gather(out, ss, ks, ty, tx)", "gather(out, ss, vs, ty, tx)"),
+        ],
+        "attention_keys": [
+            ("by_chance - rest", "by_chance + rest"),
+            ("= w * by_chance;", "= w;"),
+            ("first / BC * BC : 0", "first / BC * BC + BC : 0"),
+            ("gather(of_k, ss, qs", "gather(of_k, ps, qs"),
+            ("offset(p.h, p.others, one)", "0"),
+            ("(T)(of_k[i][j] * by.scale)", "(T)of_k[i][j]"),
+        ],
+        "attention_mask": [
+            ("column) - rest)", "column) + rest)"),
+            ("one_row ? p.queries : row0 + BR", "row0 + BR"),
+            ("one_column ? p.keys : column0 + BC", "column0 + BC"),
+            ("start >= first + BR", "start >= first"),
+            ("(one_row ? BR : r + 1)", "r + 1"),
+            ("tile % across", "tile % down"),
+        ],
+    },
     "rows": {
         "softmax": [
             ("- top) / total", "+ top) / total"),
@@ -140,6 +180,8 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
 
 #: Primitives that a kernel serves, where they have other names.
 SERVES: dict[str, list[str]] = {
+    "attention_values": ["attention"],
+    **dict.fromkeys(("attention_queries", "attention_keys", "attention_mask"), ["attention_pull"]),
     "softmax": ["softmax", "log_softmax"],
     "variance": ["var", "std"],
     "variance_pull": ["var_pull", "std_pull"],
@@ -151,6 +193,10 @@ SERVES: dict[str, list[str]] = {
     "put_sorted": ["take_put"],
     "put_lines": ["put_along_axis_add"],
 }
+
+
+#: Where the part of a source begins that belongs to a family alone.
+OWN = {"windows": "struct Plan", "attention": "struct Place"}
 
 
 def all_faults() -> list[tuple[str, str, str, str]]:
@@ -171,7 +217,7 @@ def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     before = {key: text for key, text in sources.items() if key.rpartition("_")[0] == kernel}
     assert before, f"there is no kernel {kernel}"
     for key, text in before.items():
-        body = text.rindex("struct Plan" if module == "windows" else 'extern "C"')
+        body = text.rindex(OWN.get(module, 'extern "C"'))
         assert old in text[body:], f"{kernel}: its source has no {old!r}"
         sources[key] = text[:body] + text[body:].replace(old, new, 1)
     sources.forget()

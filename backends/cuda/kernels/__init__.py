@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from .attention import SOURCES as ATTENTION_SOURCES, TABLE as ATTENTION
 from .factors import TABLE as FACTORS
 from .halves import TABLE as HALVES
 from .indexing import TABLE as INDEXING
@@ -18,8 +19,8 @@ __all__ = ["SOURCES", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **ROWS, **STEPS, **WINDOWS
+    **ATTENTION, **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **ROWS, **STEPS, **WINDOWS
 }  # fmt: skip
 
 #: The CUDA C sources of hand-written kernels, by name and dtype.
-SOURCES: dict[str, str] = {**NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **WINDOW_SOURCES}
+SOURCES: dict[str, str] = {**ATTENTION_SOURCES, **NORM_SOURCES, **PUT_SOURCES, **ROW_SOURCES, **WINDOW_SOURCES}

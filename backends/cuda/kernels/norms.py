@@ -5,7 +5,7 @@ from typing import Any
 
 import cupy
 
-from lucidgrad.backends.cuda.compiling import Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, table
 
 BODIES = {
     "standardise": r"""
@@ -139,7 +139,7 @@ extern "C" __global__ void batch_norm_pull(
 """,
 }
 
-SOURCES = Sources(BODIES, rows=True)
+SOURCES = Sources(BODIES, ROWS)
 
 
 def standardise(x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:

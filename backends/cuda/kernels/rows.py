@@ -4,7 +4,7 @@ from typing import Any
 
 import cupy
 
-from lucidgrad.backends.cuda.compiling import Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, table
 from lucidgrad.backends.cuda.faults import note
 
 BODIES = {
@@ -132,7 +132,7 @@ extern "C" __global__ void extreme_pull(const T *h, const T *s, const T *x, T *y
 """,
 }
 
-SOURCES = Sources(BODIES, rows=True)
+SOURCES = Sources(BODIES, ROWS)
 
 
 def _like(name: str, axis: Any, *xs: Any, more: tuple[Any, ...] = ()) -> Any:
