@@ -113,10 +113,12 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
         "layer_columns": [
             ("- means[row]", "+ means[row]"),
             ("rates[row]", "rates[0]"),
-            ("row += 32", "row += 33"),
+            ("row += 8", "row += 9"),
             ("blockIdx.x * 32", "blockIdx.x * 31"),
             ("== 0 ? to_w : to_b", "== 1 ? to_w : to_b"),
+            ("first + chunk : rows", "first + chunk - 1 : rows"),
         ],
+        "layer_parts": [("k < count", "k < count - 1"), ("to_b[at - n]", "to_w[at - n]")],
         "batch_norm": [
             ("* scale + shift", "* scale - shift"),
             ("- mean;", "+ mean;"),
@@ -189,6 +191,7 @@ SERVES: dict[str, list[str]] = {
     "standardise": ["standardise", "layer_norm"],
     "standardise_pull": ["standardise_pull", "layer_norm_pull"],
     "layer_columns": ["layer_norm_pull"],
+    "layer_parts": ["layer_norm_pull"],
     "put_atomic": ["take_put", "put_along_axis_add"],
     "put_sorted": ["take_put"],
     "put_lines": ["put_along_axis_add"],

@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 from cupy.cuda import get_device_id, runtime
 
-from lucidgrad.backends.cuda.compiling import Sources, by_value, contiguous, program_of
+from lucidgrad.backends.cuda.compiling import Sources, by_value, contiguous, processors, program_of
 from lucidgrad.backends.cuda.sampling import PHILOX
 
 
@@ -60,10 +60,9 @@ WIDTHS = (16, 32, 64, 128, 256)
 
 
 @functools.cache
-def device_limits(device: int) -> tuple[int, int]:
-    """KB of shared memory that a block of a device may ask for, and the device's multiprocessors."""
-    opt_in = runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, device)
-    return opt_in >> 10, runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device)
+def shared_room(device: int) -> int:
+    """KB of shared memory that a block of a device may ask for."""
+    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) >> 10
 
 
 def tile_for(width: int, size: int, room: int, rows: int, heads: int, processors: int) -> Tile | None:
@@ -565,13 +564,9 @@ def _launcher(dtype: Any, widths: Sequence[int], rows: int, heads: int) -> _Laun
     width = next((w for w in WIDTHS if w >= max(widths)), None)
     if width is None:
         return None
-    tile = tile_for(width, 8 if dtype.char == "d" else 4, *_room(rows, heads))
+    size, here = 8 if dtype.char == "d" else 4, get_device_id()
+    tile = tile_for(width, size, shared_room(here), rows, heads, processors(here))
     return None if tile is None else _Launcher(dtype, tile, width)
-
-
-def _room(rows: int, heads: int) -> tuple[int, int, int, int]:
-    room, processors = device_limits(get_device_id())
-    return room, rows, heads, processors
 
 
 # -- calls ---------------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ import math
 from typing import Any
 
 import cupy
+import numpy as np
 
-from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, launch, splits, table
 
 BODIES = {
     "standardise": r"""
-extern "C" __global__ void standardise(
+extern "C" __global__ void BOUNDS standardise(
     const T *x, const T *w, const T *b, T *y, double eps, bool centred, LAYOUT) {
     ROW
     A mean = 0, total = 0;
@@ -29,7 +30,7 @@ extern "C" __global__ void standardise(
 """,
     # Weights w are there for a layer; means and rates are kept for its columns.
     "standardise_pull": r"""
-extern "C" __global__ void standardise_pull(
+extern "C" __global__ void BOUNDS standardise_pull(
     const T *h, const T *x, const T *w, T *y, A *means, A *rates, double eps, bool centred, LAYOUT) {
     ROW
     A mean = 0, total = 0, sum_h = 0, inner_product = 0;
@@ -56,66 +57,73 @@ extern "C" __global__ void standardise_pull(
     }
 }
 """,
-    # A block has 32 columns, and 32 rows at a time.
+    # A block has 32 columns of some of the rows, 8 rows at a time; where there are several parts, they are summed later.
     "layer_columns": r"""
-extern "C" __global__ void layer_columns(
-    const T *h, const T *x, const A *means, const A *rates, T *to_w, T *to_b, I rows, I n) {
-    __shared__ A parts[2][32][33];
-    const I column = (I)blockIdx.x * 32 + threadIdx.x;
+extern "C" __global__ void __launch_bounds__(256) layer_columns(
+    const T *h, const T *x, const A *means, const A *rates, T *to_w, T *to_b, A *parts, I rows, I n, I chunk) {
+    __shared__ A sums[2][8][33];
+    const I column = (I)blockIdx.x * 32 + threadIdx.x, first = (I)blockIdx.y * chunk;
+    const I end = first + chunk < rows ? first + chunk : rows;
     A weight = 0, bias = 0;
     if (column < n) {
-        for (I row = threadIdx.y; row < rows; row += 32) {
+        for (I row = first + threadIdx.y; row < end; row += 8) {
             A g = (A)h[row * n + column];
             weight += g * ((A)x[row * n + column] - means[row]) * rates[row];
             bias += g;
         }
     }
-    parts[0][threadIdx.y][threadIdx.x] = weight;
-    parts[1][threadIdx.y][threadIdx.x] = bias;
+    sums[0][threadIdx.y][threadIdx.x] = weight;
+    sums[1][threadIdx.y][threadIdx.x] = bias;
     __syncthreads();
     if (threadIdx.y < 2 && column < n) {
         A total = 0;
-        for (int k = 0; k < 32; ++k) total += parts[threadIdx.y][k][threadIdx.x];
-        (threadIdx.y == 0 ? to_w : to_b)[column] = (T)total;
+        for (int k = 0; k < 8; ++k) total += sums[threadIdx.y][k][threadIdx.x];
+        if (parts) parts[((I)blockIdx.y * 2 + threadIdx.y) * n + column] = total;
+        else (threadIdx.y == 0 ? to_w : to_b)[column] = (T)total;
     }
 }
 """,
-    # A block for each channel of (count, channels, places).
+    "layer_parts": r"""
+extern "C" __global__ void __launch_bounds__(256) layer_parts(const A *parts, T *to_w, T *to_b, I count, I n) {
+    const I at = (I)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= 2 * n) return;
+    A total = 0;
+    for (I k = 0; k < count; ++k) total += parts[k * 2 * n + at];
+    if (at < n) to_w[at] = (T)total;
+    else to_b[at - n] = (T)total;
+}
+""",
+    # Of (count, channels, places). A block has a channel, and goes through places of several images at a time; without
+    # places it has neighbouring channels (across), so that what it reads is in order.
     "batch_norm": r"""
-extern "C" __global__ void batch_norm(
-    const T *x, const T *w, const T *b, T *y, T *means, T *vars, double eps, I count, I channels, I places) {
-    const int group = blockDim.x;
-    const I channel = blockIdx.x, n = count * places;
+extern "C" __global__ void BOUNDS batch_norm(
+    const T *x, const T *w, const T *b, T *y, T *means, T *vars, double eps, CHANNELS) {
+    CHANNEL
     A mean = 0, total = 0;
-    for (I k = threadIdx.x; k < n; k += group) mean += (A)x[(k / places * channels + channel) * places + k % places];
+    EVERY(at) mean += (A)x[at];
     mean = SUM(mean) / (A)n;
-    for (I k = threadIdx.x; k < n; k += group) {
-        A d = (A)x[(k / places * channels + channel) * places + k % places] - mean;
+    EVERY(at) {
+        A d = (A)x[at] - mean;
         total += d * d;
     }
     total = SUM(total) / (A)n;
+    if (channel >= channels) return;
     const A scale = (A)w[channel] / root(total + (A)eps), shift = (A)b[channel];
-    for (I k = threadIdx.x; k < n; k += group) {
-        I at = (k / places * channels + channel) * places + k % places;
-        y[at] = (T)(((A)x[at] - mean) * scale + shift);
-    }
-    if (threadIdx.x == 0) {
+    EVERY(at) y[at] = (T)(((A)x[at] - mean) * scale + shift);
+    if (is_first) {
         means[channel] = (T)mean;
         vars[channel] = (T)total;
     }
 }
 """,
     "batch_norm_pull": r"""
-extern "C" __global__ void batch_norm_pull(
-    const T *h, const T *x, const T *w, const T *m, const T *v, T *y, T *to_w, T *to_b, double eps,
-    I count, I channels, I places) {
-    const int group = blockDim.x;
-    const I channel = blockIdx.x, n = count * places;
+extern "C" __global__ void BOUNDS batch_norm_pull(
+    const T *h, const T *x, const T *w, const T *m, const T *v, T *y, T *to_w, T *to_b, double eps, CHANNELS) {
+    CHANNEL
     A mean = 0, total = 0, sum_h = 0, inner_product = 0;
-    for (I k = threadIdx.x; k < n; k += group) mean += (A)x[(k / places * channels + channel) * places + k % places];
+    EVERY(at) mean += (A)x[at];
     mean = SUM(mean) / (A)n;
-    for (I k = threadIdx.x; k < n; k += group) {
-        I at = (k / places * channels + channel) * places + k % places;
+    EVERY(at) {
         A d = (A)x[at] - mean;
         total += d * d;
         sum_h += (A)h[at];
@@ -124,14 +132,12 @@ extern "C" __global__ void batch_norm_pull(
     const A rate = (A)1 / root(SUM(total) / (A)n + (A)eps);
     sum_h = SUM(sum_h);
     inner_product = SUM(inner_product) * rate;
+    if (channel >= channels) return;
     const A scale = (A)w[channel] * rate;
     const A by_distance = ((A)2 * (A)v[channel] - scale * rate * inner_product) / (A)n;
     const A shift = ((A)m[channel] - scale * sum_h) / (A)n;
-    for (I k = threadIdx.x; k < n; k += group) {
-        I at = (k / places * channels + channel) * places + k % places;
-        y[at] = (T)((A)h[at] * scale + ((A)x[at] - mean) * by_distance + shift);
-    }
-    if (threadIdx.x == 0) {
+    EVERY(at) y[at] = (T)((A)h[at] * scale + ((A)x[at] - mean) * by_distance + shift);
+    if (is_first) {
         to_w[channel] = (T)inner_product;
         to_b[channel] = (T)sum_h;
     }
@@ -139,7 +145,20 @@ extern "C" __global__ void batch_norm_pull(
 """,
 }
 
-SOURCES = Sources(BODIES, ROWS)
+CHANNELS = r"""
+#define CHANNELS I count, I channels, I places, int across, int deep, int wide
+#define CHANNEL \
+    const I n = count * places, channel = across ? (I)blockIdx.x * across + threadIdx.x % across : (I)blockIdx.x; \
+    const int image0 = across ? threadIdx.x / across : threadIdx.x / wide, place0 = across ? 0 : threadIdx.x % wide; \
+    const int images = deep / wide; \
+    const I limit = channel < channels ? count : 0; \
+    const bool is_first = image0 == 0 && place0 == 0;
+#define EVERY(at) \
+    for (I i_ = image0; i_ < limit; i_ += images) \
+        for (I p_ = place0, at = (i_ * channels + channel) * places + p_; p_ < places; p_ += wide, at += wide)
+"""
+
+SOURCES = Sources(BODIES, ROWS + CHANNELS)
 
 
 def standardise(x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
@@ -179,39 +198,56 @@ def layer_norm_pull(h: Any, x: Any, w: Any, *, axes: int = 1, eps: float = 1e-5,
     means, rates = cupy.empty(rows.rows, wide), cupy.empty(rows.rows, wide)
     rows.launch(SOURCES.kernel("standardise_pull", x.dtype), h, x, w, y, means, rates, float(eps), centre)
     to_w, to_b = cupy.empty(w.shape, x.dtype), cupy.empty(w.shape, x.dtype)
-    if rows.n:
-        kernel = SOURCES.kernel("layer_columns", x.dtype)
-        kernel(((rows.n + 31) // 32,), (32, 32), (h, x, means, rates, to_w, to_b, rows.rows, rows.n))
+    _columns(h, x, means, rates, to_w, to_b, rows.rows, rows.n)
     return y, to_w, to_b
 
 
-def _channels(x: Any) -> tuple[int, int, int, int]:
-    """Count, channels and places of a batch, and the threads that share a channel."""
+def _columns(h: Any, x: Any, means: Any, rates: Any, to_w: Any, to_b: Any, rows: int, n: int) -> None:
+    """Sums along columns, in parts of rows where the columns alone would leave multiprocessors without work."""
+    if not n:
+        return
+    tiles = -(-n // 32)
+    count = splits(tiles, rows, 64)
+    parts = cupy.empty((count, 2, n), means.dtype) if count > 1 else None
+    chunk = -(-rows // count)
+    kernel = SOURCES.kernel("layer_columns", x.dtype)
+    kernel((tiles, count), (32, 8), (h, x, means, rates, to_w, to_b, parts, rows, n, chunk))
+    if parts is not None:
+        launch(SOURCES.kernel("layer_parts", x.dtype), 2 * n, parts, to_w, to_b, count, n)
+
+
+def _channels(x: Any) -> tuple[int, int, tuple[Any, ...]]:
+    """Blocks and threads for a batch, and what kernels are told: how many threads a channel has, and how they lie."""
     count, channels, places = x.shape[0], x.shape[1], math.prod(x.shape[2:])
-    threads = 32
-    while threads < 1024 and threads * 4 < count * places:
-        threads *= 2
-    return count, channels, places, threads
+    across = min(channels, 32) if places == 1 else 0
+    deep, most = (1, 1024 // across) if across else (32, 1024)
+    while deep * 2 <= most and deep * 4 < count * places:
+        deep *= 2
+    wide = 1
+    while wide < places and wide < deep:
+        wide *= 2
+    told = (count, channels, places, *map(np.int32, (across, deep, wide)))
+    return -(-channels // across) if across else channels, max(across, 1) * deep, told
 
 
 def batch_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5) -> Any:
-    count, channels, places, threads = _channels(x)
     x, w, b = contiguous(x, w, b)
+    channels = x.shape[1]
     y, mean, var = cupy.empty(x.shape, x.dtype), cupy.empty(channels, x.dtype), cupy.empty(channels, x.dtype)
     if channels:
-        kernel = SOURCES.kernel("batch_norm", x.dtype)
-        kernel((channels,), (threads,), (x, w, b, y, mean, var, float(eps), count, channels, places))
+        blocks, threads, told = _channels(x)
+        SOURCES.kernel("batch_norm", x.dtype)((blocks,), (threads,), (x, w, b, y, mean, var, float(eps), *told))
     return y, mean, var
 
 
 def batch_norm_pull(h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float = 1e-5) -> Any:
-    count, channels, places, threads = _channels(x)
     h, x, w, m, v = contiguous(h, x, w, m, v)
+    channels = x.shape[1]
     y, to_w, to_b = cupy.empty(x.shape, x.dtype), cupy.empty(channels, x.dtype), cupy.empty(channels, x.dtype)
     if channels:
-        kernel = SOURCES.kernel("batch_norm_pull", x.dtype)
+        blocks, threads, told = _channels(x)
         arrays = (h, x, w, m, v, y, to_w, to_b)
-        kernel((channels,), (threads,), (*arrays, float(eps), count, channels, places))
+        SOURCES.kernel("batch_norm_pull", x.dtype)((blocks,), (threads,), (*arrays, float(eps), *told))
     return y, to_w, to_b
 
 

@@ -9,7 +9,7 @@ from lucidgrad.backends.cuda.faults import note
 
 BODIES = {
     "softmax": r"""
-extern "C" __global__ void softmax(const T *x, T *y, bool logarithmic, LAYOUT) {
+extern "C" __global__ void BOUNDS softmax(const T *x, T *y, bool logarithmic, LAYOUT) {
     ROW
     A top = -infinity(), total = 0;
     EACH(k, at) top = larger(top, (A)x[at]);
@@ -25,7 +25,7 @@ extern "C" __global__ void softmax(const T *x, T *y, bool logarithmic, LAYOUT) {
 }
 """,
     "softmax_pull": r"""
-extern "C" __global__ void softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
     ROW
     A inner_product = 0;
     EACH(k, at) inner_product += (A)h[at] * (A)s[at];
@@ -34,7 +34,7 @@ extern "C" __global__ void softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
 }
 """,
     "log_softmax_pull": r"""
-extern "C" __global__ void log_softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS log_softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
     ROW
     A total = 0;
     EACH(k, at) total += (A)h[at];
@@ -43,7 +43,7 @@ extern "C" __global__ void log_softmax_pull(const T *h, const T *s, T *y, LAYOUT
 }
 """,
     "logsumexp": r"""
-extern "C" __global__ void logsumexp(const T *x, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS logsumexp(const T *x, T *y, LAYOUT) {
     ROW
     A top = -infinity(), total = 0;
     EACH(k, at) top = larger(top, (A)x[at]);
@@ -55,7 +55,7 @@ extern "C" __global__ void logsumexp(const T *x, T *y, LAYOUT) {
 }
 """,
     "logsumexp_pull": r"""
-extern "C" __global__ void logsumexp_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS logsumexp_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
     ROW
     A scale = row < rows ? (A)h[row] : (A)0, shift = row < rows ? (A)s[row] : (A)0;
     if (shift == -infinity()) shift = 0;
@@ -63,7 +63,7 @@ extern "C" __global__ void logsumexp_pull(const T *h, const T *s, const T *x, T 
 }
 """,
     "variance": r"""
-extern "C" __global__ void variance(const T *x, T *y, double freedom, bool rooted, LAYOUT) {
+extern "C" __global__ void BOUNDS variance(const T *x, T *y, double freedom, bool rooted, LAYOUT) {
     ROW
     A mean = 0, total = 0;
     EACH(k, at) mean += (A)x[at];
@@ -74,7 +74,7 @@ extern "C" __global__ void variance(const T *x, T *y, double freedom, bool roote
 }
 """,
     "variance_pull": r"""
-extern "C" __global__ void variance_pull(const T *h, const T *s, const T *x, T *y, double freedom, LAYOUT) {
+extern "C" __global__ void BOUNDS variance_pull(const T *h, const T *s, const T *x, T *y, double freedom, LAYOUT) {
     ROW
     A mean = 0, scale = row < rows ? (A)h[row] : (A)0;
     if (s == 0) {
@@ -89,7 +89,7 @@ extern "C" __global__ void variance_pull(const T *h, const T *s, const T *x, T *
 }
 """,
     "cross_entropy": r"""
-extern "C" __global__ void cross_entropy(const T *x, const I *i, T *y, I ignored, NOTE, LAYOUT) {
+extern "C" __global__ void BOUNDS cross_entropy(const T *x, const I *i, T *y, I ignored, NOTE, LAYOUT) {
     ROW
     I target = row < rows ? i[row] : ignored;
     bool used = target != ignored;
@@ -107,7 +107,7 @@ extern "C" __global__ void cross_entropy(const T *x, const I *i, T *y, I ignored
 }
 """,
     "cross_entropy_pull": r"""
-extern "C" __global__ void cross_entropy_pull(const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
+extern "C" __global__ void BOUNDS cross_entropy_pull(const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
     ROW
     I target = row < rows ? i[row] : ignored;
     A scale = target != ignored ? (A)h[row] : (A)0;
@@ -121,7 +121,7 @@ extern "C" __global__ void cross_entropy_pull(const T *x, const I *i, const T *h
 }
 """,
     "extreme_pull": r"""
-extern "C" __global__ void extreme_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS extreme_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
     ROW
     A share = row < rows ? (A)h[row] : (A)0, extreme = row < rows ? (A)s[row] : (A)0, ties = 0;
     EACH(k, at) ties += (A)x[at] == extreme ? (A)1 : (A)0;
