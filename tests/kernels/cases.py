@@ -1,6 +1,7 @@
 """Calls of every primitive that has a hand-written CUDA kernel: shapes that reach each way through a kernel."""
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,6 +55,8 @@ ROWS: list[tuple[tuple[int, ...], Any]] = [
     ((3, 300), (0, 1)),
 ]  # fmt: skip
 BIG_ROWS: list[tuple[tuple[int, ...], Any]] = [((1000, 1000), -1), ((LARGE,), 0)]
+#: Rows that several blocks share.
+LONG_ROWS: list[tuple[tuple[int, ...], Any]] = [((9000,), 0), ((9000, 3), 0), ((2, 8300), 1)]
 
 
 def _rows(make: Callable[..., tuple[Any, ...]], *more: dict[str, Any], single: bool = False) -> list[Case]:
@@ -73,6 +76,42 @@ def _reducing(make: Callable[..., tuple[Any, ...]], *more: dict[str, Any]) -> li
     """The same for reductions, which may keep the axes."""
     kept = [Case(make((3, 40), (3, 1)), {"axis": 1, "keepdims": True, **m}) for m in [{}, *more]]
     return _rows(make, *more) + kept
+
+
+def _down(make: Any = lambda shape, _: (shape,), *more: dict[str, Any], empty: bool = True, one: bool = False) -> Any:
+    """Cases of what gives a number for each row: of nothing too, if that is something; along ``one`` axis or all."""
+    long = [Case(make(shape, None), {"axis": axis, **m}) for shape, axis in LONG_ROWS for m in [{}, *more]]
+    made = [*_reducing(make, *more), *long]
+    few = lambda case: not one or not isinstance(case.keywords["axis"], tuple)
+    return [case for case in made if few(case) and (empty or np.prod(_shape_of(case)))]
+
+
+def _shape_of(case: Case) -> tuple[int, ...]:
+    first = case.args[0]
+    return first(np.random.default_rng(0)).shape if callable(first) else first
+
+
+def _few(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
+    """Few values, so that there are ties, and one that is not a number where there are many."""
+    return lambda rng: np.where(rng.random(shape) > 0.999, np.nan, rng.integers(0, 9, shape))
+
+
+def _near_one(shape: tuple[int, ...], _: Any) -> tuple[Any, ...]:
+    return (lambda rng: 1 + 0.01 * np.asarray(rng.normal(size=shape)),)
+
+
+def _rarely(value: float) -> Callable[..., tuple[Any, ...]]:
+    """Arrays that are otherwise in few places, near the end of a row or nowhere."""
+
+    def make(shape: tuple[int, ...], _: Any) -> tuple[Any, ...]:
+        return (lambda rng: np.where(rng.random(shape) > 1 - 2 / (1 + np.prod(shape)), value, 1 - value),)
+
+    return make
+
+
+def _errors() -> list[Case]:
+    shapes: list[tuple[int, ...]] = [(0,), (), (3, 5), (9000,), (1000, 1000)]
+    return [Case((shape, shape), {}, large=int(np.prod(shape)) == LARGE) for shape in shapes]
 
 
 def _cross_entropy(pull: bool) -> list[Case]:
@@ -296,10 +335,21 @@ CASES: dict[str, list[Case]] = {
     "log_softmax": _ROWS_OF_ONE(),
     "softmax_pull": _rows(lambda shape, reduced: (shape, shape)),
     "log_softmax_pull": _rows(lambda shape, reduced: (shape, shape)),
-    "logsumexp": _reducing(lambda shape, reduced: (shape,)),
+    "logsumexp": _down(),
+    "sum": _down(),
+    "mean": _down(),
+    "prod": _down(_near_one),
+    "max": _down(empty=False),
+    "min": _down(empty=False),
+    "any": _down(_rarely(1.0)),
+    "all": _down(_rarely(0.0)),
+    "argmax": _down(lambda shape, _: (_few(shape),), empty=False, one=True),
+    "argmin": _down(empty=False, one=True),
+    "vector_norm": _down(lambda shape, _: (shape,), *({"ord": p} for p in (1, math.inf, 0, 3))),
+    "mean_squared_error": _errors(),
     "logsumexp_pull": _reducing(lambda shape, reduced: (reduced, positive(reduced), shape)),
-    "var": _reducing(lambda shape, reduced: (shape,), {"correction": 1.0}),
-    "std": _reducing(lambda shape, reduced: (shape,), {"correction": 1.0}),
+    "var": _down(lambda shape, reduced: (shape,), {"correction": 1.0}),
+    "std": _down(lambda shape, reduced: (shape,), {"correction": 1.0}),
     "var_pull": _reducing(lambda shape, reduced: (reduced, shape), {"correction": 0.5}),
     "std_pull": _reducing(lambda shape, reduced: (reduced, positive(reduced), shape), {"correction": 0.5}),
     "extreme_pull": _reducing(lambda shape, reduced: (reduced, ones(reduced), whole(shape))),

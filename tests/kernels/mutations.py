@@ -67,14 +67,7 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("= SUM(inner_product)", "= MAX(inner_product)"),
         ],
         "log_softmax_pull": [("- power", "+ power"), ("(A)s[at]) * total", "(A)h[at]) * total")],
-        "logsumexp": [("+ top);", "- top);"), ("y[row]", "y[0]"), ("top = MAX(top);", "")],
         "logsumexp_pull": [("- shift", "+ shift"), ("(A)h[row]", "(A)h[0]"), ("(A)s[row]", "(A)s[0]")],
-        "variance": [
-            ("- mean) * ((A)x[at] - mean)", "- mean) * (A)x[0]"),
-            ("/ (A)freedom", "/ (A)n"),
-            ("rooted ? root(total) : total", "rooted ? total : root(total)"),
-            ("/ (A)n;", "/ (A)(n + 1);"),
-        ],
         "variance_pull": [("- mean));", "+ mean));"), ("scale *= 2;", ""), ("(A)h[row]", "(A)h[0]")],
         "extreme_pull": [
             ("ties += (A)x[at] == extreme", "ties += (A)x[at] != extreme"),
@@ -133,6 +126,20 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("to_w[channel]", "to_w[0]"),
         ],
     },
+    "reductions": {
+        "reduce": [
+            ("first + chunk : n", "first + chunk - 1 : n"),
+            ("row * count + part", "row * count"),
+            ("first + lane; k < end; k += deep) take", "first + lane; k < end; k += deep + 1) take"),
+            ("const A d = (A)x[place + k * inner] -", "const A d = (A)x[place + k * inner] +"),
+            ("if (threadIdx.x & m)", "if (false)"),
+            ("k < deep / 32; ++k) join", "k < deep / 32 - 1; ++k) join"),
+            ("first + k * across", "first + k"),
+            ("s.v * (s.top == top ? (A)1 : power(s.top - top)) + more", "s.v + more"),
+            ("(tied && (place) < s.at)", "tied"),
+        ],
+        "join_parts": [("k < count; k += 32", "k < count - 1; k += 32"), ("row * count + k", "k")],
+    },
     "windows": {
         "unfold_windows": [
             ("- p.padding[a] + k", "+ p.padding[a] + k"),
@@ -182,10 +189,13 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
 
 #: Primitives that a kernel serves, where they have other names.
 SERVES: dict[str, list[str]] = {
+    "reduce": ["sum", "mean_squared_error", "argmax", "var", "logsumexp"],
+    "join_parts": ["sum"],
+    **dict.fromkeys(("squares", "sizes", "largest", "count", "powers"), ["vector_norm"]),
+    "var": ["var", "std"],
     "attention_values": ["attention"],
     **dict.fromkeys(("attention_queries", "attention_keys", "attention_mask"), ["attention_pull"]),
     "softmax": ["softmax", "log_softmax"],
-    "variance": ["var", "std"],
     "variance_pull": ["var_pull", "std_pull"],
     "cross_entropy": ["cross_entropy_rows"],
     "standardise": ["standardise", "layer_norm"],
@@ -199,7 +209,26 @@ SERVES: dict[str, list[str]] = {
 
 
 #: Where the part of a source begins that belongs to a family alone.
-OWN = {"windows": "struct Plan", "attention": "struct Place"}
+OWN = {"windows": "struct Plan", "attention": "struct Place", "reductions": "#define SIZE(v)"}
+
+#: Faults in the states of reductions, by function: what is replaced by what in which part.
+STATE_FAULTS: dict[str, list[tuple[int, str, str]]] = {
+    "mean": [(4, "/ (A)number", "* (A)number")],
+    "prod": [(3, "*=", "+=")],
+    "max": [(1, "-infinity()", "0"), (3, "MOST", "LEAST")],
+    "min": [(1, "infinity()", "0"), (2, "LEAST", "MOST")],
+    "squares": [(4, "root(s.v)", "s.v"), (2, "v * v", "v")],
+    "sizes": [(2, "SIZE(v)", "v")],
+    "largest": [(2, "SIZE(v)", "v")],
+    "count": [(2, "(A)0;", "(A)1;")],
+    "powers": [(4, "(A)1 / ", ""), (2, "SIZE(v)", "v")],
+    "argmax": [(2, ">", "<"), (3, "if (b.at >= 0)", "")],
+    "argmin": [(2, "<", ">"), (3, "b.at, <", "b.at, >")],
+    "any": [(2, "!=", "=="), (3, "!=", "==")],
+    "all": [(1, "1", "0"), (3, "==", "!=")],
+    "logsumexp": [(4, "+ s.top", "- s.top"), (3, "b.v", "(A)1")],
+    "var": [(2, "d / s.n", "d"), (3, "s.v += b.v +", "s.v += b.v -"), (3, "s.mean += d * part;", ""), (4, "-number - 1", "-number")],
+}
 
 
 def all_faults() -> list[tuple[str, str, str, str]]:
@@ -229,6 +258,22 @@ def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     finally:
         sources.update(before)
         sources.forget()
+
+
+@contextlib.contextmanager
+def planted_state(name: str, part: int, old: str, new: str) -> Iterator[None]:
+    """A reduction's state with a fault, for the time of a block."""
+    reductions = importlib.import_module("lucidgrad.backends.cuda.kernels.reductions")
+    right = reductions.STATES[name]
+    assert old in right[part], f"{name}: its state has no {old!r}"
+    changed = [*right[:part], right[part].replace(old, new, 1), *right[part + 1 :]]
+    reductions.STATES[name] = tuple(changed)
+    reductions.constants.cache_clear()
+    try:
+        yield
+    finally:
+        reductions.STATES[name] = right
+        reductions.constants.cache_clear()
 
 
 def survives(kernel: str) -> bool:
@@ -266,6 +311,13 @@ def main(report: Callable[[str], Any] = print) -> int:
         if alive:
             report(f"survives: {kernel}: {old!r} -> {new!r}")
     total, kernels = len(faults), len({f[1] for f in faults})
+    for name, found in STATE_FAULTS.items():
+        for fault in found:
+            with planted_state(name, *fault):
+                alive = survives(name)
+            killed, total = killed + (not alive), total + 1
+            if alive:
+                report(f"survives: {name}: {fault}")
     for name, (_, _, pairs) in single.FAULTS.items():
         right = single.survives(name)
         if not right:

@@ -18,9 +18,9 @@ ADDING = ("take_put", "put_along_axis_add")
 
 
 def test_every_kernel_has_cases():
-    from lucidgrad.backends.cuda.kernels import attention, norms, puts, rows, windows
+    from lucidgrad.backends.cuda.kernels import attention, norms, puts, reductions, rows, windows
 
-    tables = [module.TABLE for module in (attention, norms, puts, rows, windows)]
+    tables = [module.TABLE for module in (attention, norms, puts, reductions, rows, windows)]
     assert {name for table in tables for name in table} == set(CASES)
     assert all(device.backend_named("cuda").kernels[name] is table[name] for table in tables for name in table)
 

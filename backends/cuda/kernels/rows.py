@@ -1,4 +1,4 @@
-"""Hand-written kernels along rows: softmax and its kin, variance, extremes, cross-entropy; each is one launch."""
+"""Hand-written kernels that give something for every element of a row, or a loss: softmax and its kin, cotangents."""
 
 from typing import Any
 
@@ -42,35 +42,12 @@ extern "C" __global__ void BOUNDS log_softmax_pull(const T *h, const T *s, T *y,
     EACH(k, at) y[at] = (T)((A)h[at] - power((A)s[at]) * total);
 }
 """,
-    "logsumexp": r"""
-extern "C" __global__ void BOUNDS logsumexp(const T *x, T *y, LAYOUT) {
-    ROW
-    A top = -infinity(), total = 0;
-    EACH(k, at) top = larger(top, (A)x[at]);
-    top = MAX(top);
-    if (!is_finite(top)) top = 0;
-    EACH(k, at) total += power((A)x[at] - top);
-    total = SUM(total);
-    if (row < rows && lane == 0) y[row] = (T)(logarithm(total) + top);
-}
-""",
     "logsumexp_pull": r"""
 extern "C" __global__ void BOUNDS logsumexp_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
     ROW
     A scale = row < rows ? (A)h[row] : (A)0, shift = row < rows ? (A)s[row] : (A)0;
     if (shift == -infinity()) shift = 0;
     EACH(k, at) y[at] = (T)(scale * power((A)x[at] - shift));
-}
-""",
-    "variance": r"""
-extern "C" __global__ void BOUNDS variance(const T *x, T *y, double freedom, bool rooted, LAYOUT) {
-    ROW
-    A mean = 0, total = 0;
-    EACH(k, at) mean += (A)x[at];
-    mean = SUM(mean) / (A)n;
-    EACH(k, at) total += ((A)x[at] - mean) * ((A)x[at] - mean);
-    total = SUM(total) / (A)freedom;
-    if (row < rows && lane == 0) y[row] = (T)(rooted ? root(total) : total);
 }
 """,
     "variance_pull": r"""
@@ -144,14 +121,6 @@ def _like(name: str, axis: Any, *xs: Any, more: tuple[Any, ...] = ()) -> Any:
     return rows.back(y)
 
 
-def _down(name: str, x: Any, axis: Any, keepdims: bool, *more: Any) -> Any:
-    """Run a kernel that gives a value for each row."""
-    rows = Rows(x.shape, axis)
-    y = cupy.empty(rows.reduced_shape(keepdims), x.dtype)
-    rows.launch(SOURCES.kernel(name, x.dtype), rows.lay(x), y, *more)
-    return y
-
-
 def _up(name: str, axis: Any, h: Any, s: Any, x: Any, *more: Any) -> Any:
     """Run a kernel that spreads a value for each row."""
     rows = Rows(x.shape, axis)
@@ -178,24 +147,12 @@ def log_softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
     return _like("log_softmax_pull", axis, h, s)
 
 
-def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return _down("logsumexp", x, axis, keepdims)
-
-
 def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return _up("logsumexp_pull", axis, h, s, x)
 
 
 def _freedom(x: Any, axis: Any, correction: float) -> float:
     return max(Rows(x.shape, axis).n - float(correction), 0.0)
-
-
-def var(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    return _down("variance", x, axis, keepdims, _freedom(x, axis, correction), False)
-
-
-def std(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    return _down("variance", x, axis, keepdims, _freedom(x, axis, correction), True)
 
 
 def var_pull(h: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
@@ -228,7 +185,7 @@ def cross_entropy_pull(x: Any, i: Any, h: Any, *, axis: int = -1, ignore_index: 
 
 TABLE = table(
     (
-        *(softmax, log_softmax, softmax_pull, log_softmax_pull, logsumexp, logsumexp_pull),
-        *(var, std, var_pull, std_pull, extreme_pull, cross_entropy_rows, cross_entropy_pull),
+        *(softmax, log_softmax, softmax_pull, log_softmax_pull, logsumexp_pull),
+        *(var_pull, std_pull, extreme_pull, cross_entropy_rows, cross_entropy_pull),
     )
 )
