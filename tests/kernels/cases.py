@@ -20,11 +20,13 @@ class Case:
     args: tuple[Any, ...]
     keywords: dict[str, Any]
     large: bool = False
+    after: Callable[[list[Any]], list[Any]] | None = None  # what arrays are that depend on others
 
     def arrays(self, seed: int = 0) -> list[Any]:
         rng = np.random.default_rng([seed, len(self.args)])
         made = (arg(rng) if callable(arg) else arg if arg is None else rng.normal(size=arg) for arg in self.args)
-        return [a if a is None else np.asarray(a) for a in made]
+        arrays = [a if a is None else np.asarray(a) for a in made]
+        return arrays if self.after is None else self.after(arrays)
 
     def __str__(self) -> str:
         words = ["made" if callable(arg) else str(arg) for arg in self.args]
@@ -312,6 +314,15 @@ HEADS: list[tuple[Any, ...]] = [
 WIDE_HEADS = [((1,), (1,), 20, 18, e, f, None, {"causal": e > f}) for e, f in ((64, 50), (33, 100), (256, 256))]
 
 
+def _attended(keywords: dict[str, Any], arrays: list[Any]) -> list[Any]:
+    """What pulls back is given what came out."""
+    from .comparison import program
+
+    h, of_t, _, _, *given = arrays
+    with np.errstate(all="ignore"):
+        return [h, of_t, *program("attention", *given, **keywords), *given]
+
+
 def attending(pull: bool, heads: list[tuple[Any, ...]] = HEADS) -> list[Case]:
     made = []
     for lead, others, queries, keys, e, f, mask, keywords in heads:
@@ -319,9 +330,12 @@ def attending(pull: bool, heads: list[tuple[Any, ...]] = HEADS) -> list[Case]:
         arrays = ((*lead, queries, e), (*others, keys, e), (*others, keys, f), mask, key)
         shape = np.empty(mask(np.random.default_rng(0)).shape if callable(mask) else mask or ()).shape[:-2]
         rows = (*np.broadcast_shapes(lead, others, shape), queries)
-        totals = lambda rng, rows=rows: rng.uniform(4, 6, rows)
-        arrays = ((*rows, f), rows, (*rows, f), totals, *arrays) if pull else arrays
-        made.append(Case(arrays, {"scale": 0.7, **keywords}))
+        keywords = {"scale": 0.7, **keywords}
+        if pull:
+            after = functools.partial(_attended, keywords)
+            made.append(Case(((*rows, f), rows, (*rows, f), rows, *arrays), keywords, after=after))
+        else:
+            made.append(Case(arrays, keywords))
     return made
 
 

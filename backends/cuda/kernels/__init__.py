@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from .attention import SOURCES as ATTENTION_SOURCES, TABLE as ATTENTION
+from .attention import TABLE as ATTENTION
+from .attention_sources import SOURCES as ATTENTION_SOURCES
 from .factors import TABLE as FACTORS
 from .halves import TABLE as HALVES
 from .indexing import TABLE as INDEXING
