@@ -16,9 +16,11 @@ import nvrtc
 import pytest
 from kernels import single, test_steps
 from optim.test_formulas import FAMILIES, stepped
+from thoroughness import cases
 
 import lucidgrad as lg
 from lucidgrad.backends.cuda import generated, kernels
+from lucidgrad.backends.cuda.kernels import attention_sources, reductions
 from lucidgrad.backends.cuda.programs import graphs, launching
 
 if nvrtc.library() is None or not nvrtc.headers():
@@ -70,6 +72,31 @@ def test_large_generated_kernels(dtype, architecture):
 @pytest.mark.parametrize("architecture", _architectures())
 def test_kernels_written_by_hand(architecture):
     assert not nvrtc.compile_all(kernels.SOURCES, architecture, nvrtc.cupy_options())
+
+
+@functools.cache
+def _told():
+    """The sources that are compiled with constants: attention by all its tiles, reductions by all their states."""
+    made = {}
+    for sizes in attention_sources.TILES.values():
+        for size, widths in sizes.items():
+            for width, tile in widths.items():
+                text = attention_sources.constants(tile, width)
+                for name in ("values", "queries", "keys", "mask"):
+                    for dtype in ("float64",) if size == 8 else ("float32", "float16"):
+                        source = attention_sources.SOURCES[f"attention_{name}_{dtype}"]
+                        made[f"attention_{name} {dtype} {width} {tile}"] = f"{text}{source}"
+    for state in reductions.STATES:
+        for name, source in reductions.SOURCES.items():
+            made[f"{name} {state}"] = f"{reductions.constants(state)}{source}"
+    return made
+
+
+@pytest.mark.parametrize("architecture", _ends())
+def test_kernels_that_are_told_constants(architecture):
+    known = _told()
+    few = {name: known[name] for k, name in enumerate(sorted(known)) if k % 8 == architecture % 8}
+    assert not nvrtc.compile_all(cases(few, known), architecture, nvrtc.cupy_options())
 
 
 @functools.cache

@@ -94,8 +94,14 @@ def _shape_of(case: Case) -> tuple[int, ...]:
 
 
 def _few(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
-    """Few values, so that there are ties, and one that is not a number where there are many."""
-    return lambda rng: np.where(rng.random(shape) > 0.999, np.nan, rng.integers(0, 9, shape))
+    """Few values, so that there are ties, one that is not a number where there are many, and -inf alone at first."""
+
+    def make(rng: Any) -> np.ndarray:
+        x = np.where(rng.random(shape) > 0.999, np.nan, rng.integers(0, 9, shape))
+        x[:1] = -np.inf if len(shape) > 1 else 0
+        return x
+
+    return make
 
 
 def _near_one(shape: tuple[int, ...], _: Any) -> tuple[Any, ...]:

@@ -161,8 +161,8 @@ extern "C" __global__ void __launch_bounds__(256) join_parts(const State *parts,
 }
 
 SOURCES = Sources(BODIES, COMMON)
-#: Elements of a row that are worth a block of their own.
-LEAST = 4096
+#: Elements of a row that are worth a block of their own: so many, or so many for each thread.
+LEAST, LEAST_EACH = 4096, 16
 
 
 @functools.cache
@@ -191,7 +191,7 @@ def reduced(name: str, x: Any, axis: Any, keepdims: bool, number: float = 0.0, x
     if not rows.rows:
         return y
     across, deep, threads, blocks = rows.layout()
-    count = splits(blocks, rows.n, LEAST)
+    count = splits(blocks, rows.n, min(LEAST, LEAST_EACH * deep))
     chunk, wide = -(-rows.n // count), 8 if x.dtype.char == "d" else 4
     parts = cupy.empty(rows.rows * count * state_bytes(name, wide), "uint8") if count > 1 else None
     told, given = constants(name), None if x2 is None else rows.lay(x2)
