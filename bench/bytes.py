@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: Bytes, over the minimum, that an operation may move.
-MOST = 1.2
+#: Bytes, over the minimum, that an operation may move; and one whose two launches both read all that is given: what it
+#: computes grows with the square of the length, and hides that.
+MOST, MORE = 1.2, {"attention, back": 1.6}
 
 
 def main() -> int:
@@ -33,7 +34,7 @@ def main() -> int:
             launches, blocks, moved, least, others = found
             word = f"{name}, back" if back else name
             print(f"{word:34} {launches:8} {blocks:7} {moved:10} {least:10} {moved / least:6.2f}{others}")
-            if moved > MOST * least or others:
+            if moved > MORE.get(word, MOST) * least or others:
                 missed.append(word)
     return 1 if missed else 0
 

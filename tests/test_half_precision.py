@@ -132,7 +132,6 @@ TWO_STEPS = {
     **dict.fromkeys(["addmm", "baddbmm"], "a product, and what is added to it"),
     **dict.fromkeys([f"conv{k}{n}d" for n in (1, 2, 3) for k in ("", "_transpose")], "a product, and a bias"),
     **dict.fromkeys(["embedding_bag mean", "embedding_bag max"], "shares of bags, and sums of rows"),
-    "scaled_dot_product_attention": "weights are rounded for products in 16 bits",
     "pad": "a reflected element has several cotangents",
 }
 
@@ -140,7 +139,6 @@ TWO_STEPS = {
 # -- every primitive -----------------------------------------------------------------------------
 #: Decompositions run in LAPACK, which has no 16 bits; transforms of 16 bits give complex64, parts of 16 bits nothing.
 OTHER = {name for name, p in registry.items() if p.kind.name == "matrix" and p.dtype == "float"}
-OTHER |= {"attention", "attention_pull"}  # what goes from one to the other is float32
 OTHER |= {"dft", "half_dft", "real_dft", "join_parts", "astype", "cast_discrete", "transfer"}
 
 

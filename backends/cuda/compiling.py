@@ -111,9 +111,9 @@ def source(body: str, dtype: str, common: str = "") -> str:
 class Sources(dict[str, str]):
     """The bodies of a family of kernels by name, each ``extern "C"``, and the compiled kernels."""
 
-    def __init__(self, bodies: dict[str, str], common: str = "") -> None:
+    def __init__(self, bodies: dict[str, str], common: str = "", dtypes: Sequence[str] = tuple(TYPES)) -> None:
         super().__init__(
-            {f"{name}_{dtype}": source(body, dtype, common) for name, body in bodies.items() for dtype in TYPES}
+            {f"{name}_{dtype}": source(body, dtype, common) for name, body in bodies.items() for dtype in dtypes}
         )
         self._kernels: dict[tuple[Any, ...], Any] = {}
 

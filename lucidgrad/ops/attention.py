@@ -7,8 +7,6 @@ square. Axes before the last two broadcast.
 import math
 from typing import Any
 
-from lucidgrad.core.dispatch import halves
-from lucidgrad.core.dtype import named
 from lucidgrad.core.primitive import MATRIX, joint, primitive
 from lucidgrad.levels.batching import through_program
 
@@ -36,15 +34,6 @@ def _weights(xp: Any, s: Any, total: Any) -> Any:
     """Weights from scores and the logarithm of their sum; zeros where a query looks nowhere."""
     total = xp.expand_dims(total, axis=-1)
     return xp.exp(s - xp.where(total == -INF, 0, total))
-
-
-def _narrow(q: Any, k: Any, v: Any, which: Any = any) -> bool:
-    """Whether there are 16-bit floats: they are computed with in float32, and the logarithms stay that."""
-    return bool(which(x.dtype in halves for x in (q, k, v)))
-
-
-def _widened(xp: Any, x: Any) -> Any:
-    return xp.astype(x, dtype=named("float32")) if x is not None and x.dtype in halves else x
 
 
 def _summed_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
@@ -124,6 +113,7 @@ def _attention_vjp(
     jvp=on_duals("attention"),
     outputs=True,
     precision="low",
+    single=True,
 )
 def attention(
     xp: Any, q: Any, k: Any, v: Any, m: Any = None, r: Any = None, /, *,
@@ -163,10 +153,6 @@ def attention(
     >>> y.tolist(), v.grad.tolist()
     ([[2.0]], [[0.5], [0.5]])
     """
-    if _narrow(q, k, v):
-        wide = (_widened(xp, x) for x in (q, k, v, m))
-        y, total = xp.attention(*wide, r, scale=scale, causal=causal, dropout=dropout, learned=learned)
-        return (xp.astype(y, dtype=q.dtype) if _narrow(q, k, v, all) else y), total
     s = _scores(xp, q, k, m, scale, causal)
     total = xp.logsumexp(s, axis=-1, keepdims=False)
     p = _weights(xp, s, total)
@@ -179,13 +165,6 @@ def attention_pull(
     scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
 ) -> Any:  # fmt: skip
     """The cotangents of q, k, v, and of m if it is learned, for cotangents h and e of ``y, t = attention(...)``."""
-    if _narrow(q, k, v):  # y was rounded
-        keywords: dict[str, Any] = {"scale": scale, "causal": causal, "dropout": dropout, "learned": learned}
-        given = (q, k, v, *(() if m is None or not learned or not _adds(m) else (m,)))
-        q, k, v, m, h = (_widened(xp, x) for x in (q, k, v, m, h))
-        y, t = xp.attention(q, k, v, m, r, **keywords)
-        found = xp.attention_pull(h, e, y, t, q, k, v, m, r, **keywords)
-        return tuple(xp.astype(c, dtype=x.dtype) for c, x in zip(found, given, strict=True))
     p = _weights(xp, _scores(xp, q, k, m, scale, causal), t)
     s = _thinned(xp, xp.matmul(h, xp.matrix_transpose(v)), r, dropout)
     s = p * (s - xp.expand_dims(xp.sum(h * y, axis=-1) - e, axis=-1))

@@ -83,9 +83,8 @@ def _told():
             for width, tile in widths.items():
                 text = attention_sources.constants(tile, width)
                 for name in ("values", "queries", "keys", "mask"):
-                    for dtype in ("float64",) if size == 8 else ("float32", "float16"):
-                        source = attention_sources.SOURCES[f"attention_{name}_{dtype}"]
-                        made[f"attention_{name} {dtype} {width} {tile}"] = f"{text}{source}"
+                    source = attention_sources.SOURCES[f"attention_{name}_float{8 * size}"]
+                    made[f"attention_{name} {size} {width} {tile}"] = f"{text}{source}"
     for state in reductions.STATES:
         for name, source in reductions.SOURCES.items():
             made[f"{name} {state}"] = f"{reductions.constants(state)}{source}"

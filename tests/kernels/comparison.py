@@ -86,8 +86,7 @@ def close(found: np.ndarray, expected: np.ndarray, dtype: str, what: str) -> Non
     if expected.dtype.kind != "f":
         np.testing.assert_array_equal(found, expected, err_msg=what)
         return
-    stays = what.startswith("attention (") and what.endswith("output 1")  # logarithms are not rounded to 16 bits
-    assert found.dtype == np.dtype("float32" if stays and dtype == "float16" else dtype), f"{what}: {found.dtype}"
+    assert found.dtype == np.dtype(dtype), f"{what}: {found.dtype}"
     finite = expected[np.isfinite(expected)]
     scale = float(np.max(np.abs(finite))) if finite.size else 1.0
     np.testing.assert_allclose(

@@ -103,6 +103,14 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("(w ? (A)w[k] : (A)1);\n        y[at]", "(A)1;\n        y[at]"),
             ("means[row] = mean", "means[row] = -mean"),
         ],
+        "layer_pull": [
+            ("- d * inner_product", "+ d * inner_product"),
+            ("own[k] += (A)h[at] * d * rate", "own[k] += (A)h[at] * d"),
+            ("own[n + k] +=", "own[n + k] ="),
+            ("g < groups; ++g) total", "g < 1; ++g) total"),
+            ("step * gridDim.x + blockIdx.x", "blockIdx.x"),
+            ("- sum_h", "+ sum_h"),
+        ],
         "layer_columns": [
             ("- means[row]", "+ means[row]"),
             ("rates[row]", "rates[0]"),
@@ -200,7 +208,7 @@ SERVES: dict[str, list[str]] = {
     "cross_entropy": ["cross_entropy_rows"],
     "standardise": ["standardise", "layer_norm"],
     "standardise_pull": ["standardise_pull", "layer_norm_pull"],
-    "layer_columns": ["layer_norm_pull"],
+    **dict.fromkeys(("layer_pull", "layer_columns"), ["layer_norm_pull"]),
     "layer_parts": ["layer_norm_pull"],
     "put_atomic": ["take_put", "put_along_axis_add"],
     "put_sorted": ["take_put"],
@@ -283,7 +291,10 @@ def survives(kernel: str) -> bool:
     from .cases import CASES
     from .comparison import compare
 
+    norms: Any = importlib.import_module("lucidgrad.backends.cuda.kernels.norms")
+    room = norms.ROOM
     use_deterministic_algorithms(kernel in ("put_sorted", "put_lines"))
+    norms.ROOM = 0 if kernel in ("standardise_pull", "layer_columns") else room  # as for longer rows
     try:
         for name in SERVES.get(kernel, [kernel]):
             for case in CASES[name]:
@@ -293,6 +304,7 @@ def survives(kernel: str) -> bool:
         return False
     finally:
         use_deterministic_algorithms(False)
+        norms.ROOM = room
     return True
 
 

@@ -1,4 +1,4 @@
-"""Attention on CUDA: the table of tiles, wide heads, half precision by tiles, memory, and what is not atomic."""
+"""Attention on CUDA: the table of tiles, wide heads, memory, and what is not atomic."""
 
 import cupy
 import pytest
@@ -49,19 +49,12 @@ def test_wide_heads(heads, monkeypatch):
     compare("attention_pull", cases.attending(True, [heads])[0], "float32")
 
 
-def test_heads_that_no_tile_is_for_take_the_program(monkeypatch):
+def test_heads_that_no_tile_is_for_take_the_program():
     heads = ((1,), (1,), 3, 4, 300, 2, None, {})
     compare("attention", cases.attending(False, [heads])[0], "float32")
     compare("attention_pull", cases.attending(True, [heads])[0], "float32")
     many = ((2, 1, 2, 1, 2), (1, 2, 1, 2, 1), 3, 4, 2, 2, None, {})  # leading axes that don't come to four
     compare("attention", cases.attending(False, [many])[0], "float32")
-
-
-def test_long_sequences_of_half_precision_take_tiles(monkeypatch):
-    monkeypatch.setattr(attention, "BY_PRODUCTS", 0)
-    for pull in (False, True):
-        for case in cases.attending(pull)[:2] + cases.attending(pull)[13:15]:
-            compare("attention_pull" if pull else "attention", case, "float16")
 
 
 def peak_of(length, dtype, p=0.0):
@@ -102,11 +95,3 @@ def test_dropout_is_the_same_on_all_devices():
     expected = op(q, k, v, None, key, **options)[0]
     found = apply(*(cupy.asarray(x.numpy()) for x in (q, k, v)), None, cupy.asarray(key.numpy()), **options)[0]
     cupy.testing.assert_allclose(found, expected.numpy(), rtol=1e-12)
-
-
-def test_half_precision_keeps_its_logarithms():
-    x = lg.rand(1, 4, 3, device="cuda").to(lg.float16)
-    from lucidgrad.ops.attention import attention as op
-
-    y, t = op(x, x, x)
-    assert (y.dtype, t.dtype) == (lg.float16, lg.float32)

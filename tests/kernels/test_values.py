@@ -47,6 +47,13 @@ def test_a_million_elements(name):
         compare(name, case, "float32")
 
 
+def test_layers_too_wide_for_shared_memory(monkeypatch):
+    monkeypatch.setattr("lucidgrad.backends.cuda.kernels.norms.ROOM", 0)
+    for case in CASES["layer_norm_pull"]:
+        if not case.large:
+            compare("layer_norm_pull", case, "float32")
+
+
 @pytest.fixture
 def deterministic():
     use_deterministic_algorithms(True)

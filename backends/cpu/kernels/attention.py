@@ -121,7 +121,7 @@ def attention(
     q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *,
     scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
 ) -> Any:  # fmt: skip
-    if r is not None or min(a.itemsize for a in (q, k, v)) < 4:  # all weights at once, or in float32
+    if r is not None:  # all weights at once
         xp = device.by_array[np.ndarray].xp
         return registry["attention"].program(xp, q, k, v, m, r, scale=scale, causal=causal, dropout=dropout)
     m = _as_matrices(m)
@@ -145,7 +145,7 @@ def attention_pull(
     h: Any, e: Any, y: Any, t: Any, q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *,
     scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
 ) -> Any:  # fmt: skip
-    if r is not None or min(a.itemsize for a in (q, k, v)) < 4:
+    if r is not None:
         xp, arrays = device.by_array[np.ndarray].xp, (h, e, y, t, q, k, v, m, r)
         keywords: dict[str, Any] = {"scale": scale, "causal": causal, "dropout": dropout, "learned": learned}
         return registry["attention_pull"].program(xp, *arrays, **keywords)

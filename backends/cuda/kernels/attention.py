@@ -1,8 +1,4 @@
-"""Attention on CUDA: plans of where heads are, and which kernels run: tiles, or products by cuBLAS.
-
-Half precision has tensor cores in cuBLAS: up to `BY_PRODUCTS` queries and keys it takes products, whose weights are
-there as a whole; beyond, and in all other precisions, tiles (`attention_sources`), with memory linear in the length.
-"""
+"""Attention on CUDA by tiles: where heads are, which tile is for them, and launches of `attention_sources`."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,10 +11,6 @@ from cupy.cuda import get_device_id
 from lucidgrad.backends.cuda.compiling import by_value, contiguous, processors, program_of
 
 from .attention_sources import SOURCES, WIDTHS, Tile, constants, shared_room, tile_for
-from .matmul import matmul
-
-#: Queries, and keys, up to which half precision takes products.
-BY_PRODUCTS = 1024
 
 
 # -- plans ---------------------------------------------------------------------------------------
@@ -83,8 +75,7 @@ class _Launcher:
 
     def __init__(self, dtype: Any, tile: Tile, width: int) -> None:
         self.dtype, self.tile = dtype, tile
-        size = 8 if dtype.char == "d" else 4
-        self.shared = tile.shared_bytes(width, size)
+        self.shared = tile.shared_bytes(width, dtype.itemsize)
         self.constants = constants(tile, width)
 
     def __call__(self, name: str, blocks: int, *args: Any) -> None:
@@ -98,8 +89,8 @@ def _launcher(dtype: Any, widths: Sequence[int], rows: int, heads: int) -> _Laun
     width = next((w for w in WIDTHS if w >= max(widths)), None)
     if width is None:
         return None
-    size, here = 8 if dtype.char == "d" else 4, get_device_id()
-    tile = tile_for(width, size, shared_room(here), rows, heads, processors(here))
+    here = get_device_id()
+    tile = tile_for(width, dtype.itemsize, shared_room(here), rows, heads, processors(here))
     return None if tile is None else _Launcher(dtype, tile, width)
 
 
@@ -146,7 +137,7 @@ def _changes(m: Any, r: Any, scale: float, causal: bool, dropout: float) -> tupl
 def _taken(q: Any, k: Any, v: Any, m: Any, r: Any) -> bool:
     """Whether kernels take these arrays."""
     dtype = q.dtype
-    if dtype.char not in "efd" or k.dtype != dtype or v.dtype != dtype or min(q.ndim, k.ndim, v.ndim) < 2:
+    if dtype.char not in "fd" or k.dtype != dtype or v.dtype != dtype or min(q.ndim, k.ndim, v.ndim) < 2:
         return False
     if m is not None and m.dtype != dtype and m.dtype.kind != "b":
         return False
@@ -166,10 +157,8 @@ def attention(
     queries, keys = q.shape[-2], k.shape[-2]
     matrices = _as_matrices(m)
     lead = _lead(q, k, v, matrices)
-    if _by_products(q, k, lead, queries, keys):
-        return _multiplied(q, k, v, matrices, r, lead, _changes(m, r, scale, causal, dropout))
     launch = _launcher(q.dtype, (q.shape[-1], v.shape[-1]), queries, math.prod(lead))
-    y, t = _like(q, lead, queries, v.shape[-1]), cupy.empty((*lead, queries), "d" if q.dtype.char == "d" else "f")
+    y, t = _like(q, lead, queries, v.shape[-1]), cupy.empty((*lead, queries), q.dtype)
     operands = {"q": _rows(q), "k": _rows(k), "v": _rows(v), "y": y, "t": t}
     if m is not None:
         operands["m"] = matrices
@@ -191,7 +180,7 @@ def attention_pull(
         keywords: dict[str, Any] = {"scale": scale, "causal": causal, "dropout": dropout, "learned": learned}
         return program_of("attention_pull")(h, e, y, t, q, k, v, m, r, **keywords)
 
-    if not _taken(q, k, v, m, r) or any(a.dtype != q.dtype for a in (h, y)):
+    if not _taken(q, k, v, m, r) or any(a.dtype != q.dtype for a in (h, e, y, t)):
         return by_program()
     queries, keys, widths = q.shape[-2], k.shape[-2], (q.shape[-1], v.shape[-1])
     matrices = _as_matrices(m)
@@ -200,15 +189,10 @@ def attention_pull(
         zeros = tuple(map(cupy.zeros_like, (q, k, v)))
         return (*zeros, cupy.zeros_like(m)) if learned and m is not None and m.dtype.kind != "b" else zeros
     adds = learned and m is not None and m.dtype.kind != "b"
-    if not adds and _by_products(q, k, lead, queries, keys):
-        changes = _changes(m, r, scale, causal, dropout)
-        return _multiplied_back(h, e, t, q, k, v, matrices, lead, changes)
     launch = _launcher(q.dtype, widths, queries, math.prod(lead))
-    wide = "d" if q.dtype.char == "d" else "f"
-    e, t = e.astype(wide, copy=False), t.astype(wide, copy=False)
     both = _shared(lead, k, v)  # axes that keys and values don't have are summed over at once
     to_q, to_k, to_v = _like(q, lead, queries, widths[0]), _like(k, both, keys, widths[0]), _like(v, both, keys, widths[1])
-    less = cupy.empty((*lead, queries), wide)
+    less = cupy.empty((*lead, queries), q.dtype)
     operands = dict(zip("qkvhy", map(_rows, (q, k, v, h, y)), strict=True))
     operands |= {"t": t, "of_t": e, "less": less, "to_q": to_q, "to_k": to_k, "to_v": to_v}
     to_m = None
@@ -237,41 +221,6 @@ def attention_pull(
     arrays = (h_, t, less, q_, k_, v_, to_m)
     launch("attention_mask", groups * tiles, *arrays, *changes, one_row, one_column, numbers)
     return (*found, to_m.reshape(m.shape))
-
-
-# -- half precision, by products --------------------------------------------------------------------
-def _by_products(q: Any, k: Any, lead: tuple[int, ...], queries: int, keys: int) -> bool:
-    short = 0 < queries <= BY_PRODUCTS and 0 < keys <= BY_PRODUCTS and q.shape[-1] > 0
-    return q.dtype.char == "e" and short and math.prod(lead) > 0 and np.broadcast_shapes(q.shape[:-2], k.shape[:-2]) == lead
-
-
-def _by_rows(name: str, arrays: tuple[Any, ...], changes: tuple[Any, ...], plan: "_Plan", lead: tuple[int, ...]) -> None:
-    """A kernel with a warp for each row of scores."""
-    rows = math.prod(lead) * plan.sizes[0]
-    kernel = SOURCES.kernel(name, np.dtype("float16"))
-    kernel((-(-rows // 8),), (256,), (*arrays, *changes, rows, plan.given()[1]))
-
-
-def _multiplied(q: Any, k: Any, v: Any, m: Any, r: Any, lead: tuple[int, ...], changes: tuple[Any, ...]) -> Any:
-    s = matmul(q, k.swapaxes(-1, -2), single=True)
-    w, t = cupy.empty(s.shape, q.dtype), cupy.empty(s.shape[:-1], "f")
-    operands = {"t": t} if m is None else {"t": t, "m": m}
-    plan = _Plan(lead, (*s.shape[-2:], q.shape[-1], v.shape[-1]), operands)
-    _by_rows("attention_weights", (s, w, t), changes, plan, lead)
-    return matmul(w, v), t
-
-
-def _multiplied_back(
-    h: Any, e: Any, t: Any, q: Any, k: Any, v: Any, m: Any, lead: tuple[int, ...], changes: tuple[Any, ...]
-) -> Any:
-    s, g = matmul(q, k.swapaxes(-1, -2), single=True), matmul(h, v.swapaxes(-1, -2), single=True)
-    e, t = e.astype("f", copy=False), t.astype("f", copy=False)
-    weights, slopes = cupy.empty(s.shape, q.dtype), cupy.empty(s.shape, q.dtype)
-    operands = {"t": t, "of_t": e} if m is None else {"t": t, "of_t": e, "m": m}
-    plan = _Plan(lead, (*s.shape[-2:], q.shape[-1], v.shape[-1]), operands)
-    _by_rows("attention_slopes", (s, g, t, e, weights, slopes), changes, plan, lead)
-    found = matmul(slopes, k), matmul(slopes.swapaxes(-1, -2), q), matmul(weights.swapaxes(-1, -2), h)
-    return tuple(_summed_to(c, x.shape) for c, x in zip(found, (q, k, v), strict=True))
 
 
 def _shared(lead: tuple[int, ...], k: Any, v: Any) -> tuple[int, ...]:

@@ -167,15 +167,6 @@ __device__ inline A along(A v, bool greatest) {
     return v;
 }
 
-__device__ inline A in_warp(A v, bool greatest) {
-    #pragma unroll
-    for (int m = 16; m > 0; m /= 2) {
-        const A other = __shfl_xor_sync(0xffffffff, v, m);
-        v = greatest ? (other > v ? other : v) : v + other;
-    }
-    return v;
-}
-
 // What changes scores and weights: a mask of bytes (kind 1) or numbers (2), an order, and dropout.
 struct Change {
     const void *mask;
@@ -297,7 +288,6 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_queries(
     fetch(qs, q + offset(p.q, p.own, head), BR, first, p.queries, p.e, p.q.row);
     fetch(hs, h + offset(p.h, p.own, head), BR, first, p.queries, p.f, p.h.row);
     __syncthreads();
-    const bool narrow = sizeof(T) == 2;  // y is rounded: what it would give is computed anew, in a pass before the other
     A base[RM], rest[RM], s[RM][RN], g[RM][RN], out[RM][RD];
     #pragma unroll
     for (int i = 0; i < RM; ++i) {
@@ -307,50 +297,36 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_queries(
         #pragma unroll
         for (int j = 0; j < RD; ++j) {
             out[i][j] = 0;
-            if (!narrow && row < p.queries && tx + j * TX < p.f)
+            if (row < p.queries && tx + j * TX < p.f)
                 part += hs[(ty + i * TY) * WIDE + tx + j * TX] * (A)y[row * p.y.row + tx + j * TX];
         }
         rest[i] = along(part, false);
         if (row < p.queries) {
             base[i] = t[row * p.t.row] == -infinity() ? (A)0 : t[row * p.t.row];
-            if (!narrow) rest[i] -= of_t[row * p.of_t.row];
+            rest[i] -= of_t[row * p.of_t.row];
+            if (tx == 0) less[row * p.less.row] = rest[i];
         }
     }
     const I end = causal && first + BR < p.keys ? first + BR : p.keys;
-    for (int pass = narrow ? 0 : 1; pass < 2; ++pass) {
-        for (I start = 0; start < end; start += BC) {
-            __syncthreads();
-            fetch(ks, k, BC, start, p.keys, p.e, p.k.row);
-            fetch(vs, v, BC, start, p.keys, p.f, p.v.row);
-            __syncthreads();
-            products(s, qs, ks, ty, tx);
-            products(g, hs, vs, ty, tx);
-            #pragma unroll
-            for (int i = 0; i < RM; ++i) {
-                const I row = first + ty + i * TY;
-                #pragma unroll
-                for (int j = 0; j < RN; ++j) {
-                    const I column = start + tx + j * TX;
-                    const A w = power(changed(s[i][j], by, p, at_m, row, column) - base[i]);
-                    const A slope = g[i][j] * rate(by, p, number, row, column);
-                    if (pass == 0) rest[i] += w * slope;
-                    else ss[(ty + i * TY) * SCORES + tx + j * TX] = w * (slope - rest[i]);
-                }
-            }
-            if (pass == 0) continue;
-            __syncwarp();
-            gather(out, ss, ks, ty, tx);
-        }
+    for (I start = 0; start < end; start += BC) {
+        __syncthreads();
+        fetch(ks, k, BC, start, p.keys, p.e, p.k.row);
+        fetch(vs, v, BC, start, p.keys, p.f, p.v.row);
+        __syncthreads();
+        products(s, qs, ks, ty, tx);
+        products(g, hs, vs, ty, tx);
         #pragma unroll
         for (int i = 0; i < RM; ++i) {
             const I row = first + ty + i * TY;
-            if (pass == 0) {
-                rest[i] = along(rest[i], false);
-                if (row < p.queries) rest[i] -= of_t[row * p.of_t.row];
-            } else if (row < p.queries && tx == 0) {
-                less[row * p.less.row] = rest[i];
+            #pragma unroll
+            for (int j = 0; j < RN; ++j) {
+                const I column = start + tx + j * TX;
+                const A w = power(changed(s[i][j], by, p, at_m, row, column) - base[i]);
+                ss[(ty + i * TY) * SCORES + tx + j * TX] = w * (g[i][j] * rate(by, p, number, row, column) - rest[i]);
             }
         }
+        __syncwarp();
+        gather(out, ss, ks, ty, tx);
     }
     to_q += offset(p.to_q, p.own, head);
     #pragma unroll
@@ -496,56 +472,10 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_mask(
     }
 }
 """,
-    # Where products are cuBLAS's: a warp for each row of scores makes weights of them.
-    "attention_weights": r"""
-extern "C" __global__ void __launch_bounds__(256) attention_weights(
-    const A *s, T *weights, A *t, CHANGE, I rows, Plan p) {
-    const I all = ((I)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (all >= rows) return;
-    const Change by = {mask, kind, causal, (A)scale, key, threshold, (A)share};
-    const int lane = threadIdx.x % 32;
-    const I head = all / p.queries, row = all % p.queries, at_m = offset(p.m, p.own, (unsigned int)head);
-    A top = -infinity(), sum = 0;
-    s += all * p.keys;
-    weights += all * p.keys;
-    for (I c = lane; c < p.keys; c += 32) {
-        const A v = changed(s[c], by, p, at_m, row, c);
-        top = v > top ? v : top;
-    }
-    top = in_warp(top, true);
-    const A base = top == -infinity() ? (A)0 : top;
-    for (I c = lane; c < p.keys; c += 32) sum += power(changed(s[c], by, p, at_m, row, c) - base);
-    sum = in_warp(sum, false);
-    const A over = sum == (A)0 ? (A)1 : (A)1 / sum;
-    for (I c = lane; c < p.keys; c += 32)
-        weights[c] = (T)(power(changed(s[c], by, p, at_m, row, c) - base) * over * rate(by, p, head, row, c));
-    if (lane == 0) t[all] = sum == (A)0 ? -infinity() : logarithm(sum) + top;
-}
-""",
-    "attention_slopes": r"""
-extern "C" __global__ void __launch_bounds__(256) attention_slopes(
-    const A *s, const A *g, const A *t, const A *of_t, T *weights, T *slopes, CHANGE, I rows, Plan p) {
-    const I all = ((I)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (all >= rows) return;
-    const Change by = {mask, kind, causal, (A)scale, key, threshold, (A)share};
-    const int lane = threadIdx.x % 32;
-    const I head = all / p.queries, row = all % p.queries, at_m = offset(p.m, p.own, (unsigned int)head);
-    A base = t[offset(p.t, p.own, (unsigned int)head) + row * p.t.row], rest = 0;
-    if (base == -infinity()) base = 0;
-    const I first = all * p.keys;
-    for (I c = lane; c < p.keys; c += 32)
-        rest += power(changed(s[first + c], by, p, at_m, row, c) - base) * g[first + c] * rate(by, p, head, row, c);
-    rest = in_warp(rest, false) - of_t[offset(p.of_t, p.own, (unsigned int)head) + row * p.of_t.row];
-    for (I c = lane; c < p.keys; c += 32) {
-        const A w = power(changed(s[first + c], by, p, at_m, row, c) - base), by_chance = rate(by, p, head, row, c);
-        weights[first + c] = (T)(w * by_chance);
-        slopes[first + c] = (T)(w * (g[first + c] * by_chance - rest) * by.scale);
-    }
-}
-""",
 }
 
-SOURCES = Sources(BODIES, common=COMMON)
+#: Half precision comes in single: what nodes keep is not rounded.
+SOURCES = Sources(BODIES, COMMON, dtypes=("float32", "float64"))
 
 
 def constants(tile: Tile, width: int) -> str:

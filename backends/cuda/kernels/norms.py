@@ -5,8 +5,9 @@ from typing import Any
 
 import cupy
 import numpy as np
+from cupy.cuda import get_device_id
 
-from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, launch, splits, table
+from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, launch, processors, splits, table
 
 BODIES = {
     "standardise": r"""
@@ -57,7 +58,49 @@ extern "C" __global__ void BOUNDS standardise_pull(
     }
 }
 """,
-    # A block has 32 columns of some of the rows, 8 rows at a time; where there are several parts, they are summed later.
+    # A layer's rows and columns in one pass: a block goes through some of the rows, and keeps sums of columns in shared
+    # memory, one for each group of threads that has a row. Each thread adds to its own columns.
+    "layer_pull": r"""
+extern "C" __global__ void BOUNDS layer_pull(
+    const T *h, const T *x, const T *w, T *y, A *parts, double eps, bool centred, I rows, I n, int deep) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    const int across = 0, groups = blockDim.x / deep, group = threadIdx.x / deep, lane = threadIdx.x % deep;
+    const I inner = 1, steps = (rows + (I)gridDim.x * groups - 1) / ((I)gridDim.x * groups);
+    A *sums = (A *)memory, *own = sums + group * 2 * n;
+    for (I k = threadIdx.x; k < groups * 2 * n; k += blockDim.x) sums[k] = 0;
+    __syncthreads();
+    for (I step = 0; step < steps; ++step) {
+        const I row = (step * gridDim.x + blockIdx.x) * groups + group, length = row < rows ? n : 0, place = row * n;
+        A mean = 0, total = 0, sum_h = 0, inner_product = 0;
+        if (centred) {
+            EACH(k, at) mean += (A)x[at];
+            mean = SUM(mean) / (A)n;
+        }
+        EACH(k, at) {
+            A d = (A)x[at] - mean, g = (A)h[at] * (A)w[k];
+            total += d * d;
+            sum_h += g;
+            inner_product += g * d;
+        }
+        A rate = (A)1 / root(SUM(total) / (A)n + (A)eps);
+        sum_h = centred ? SUM(sum_h) / (A)n : (A)0;
+        inner_product = SUM(inner_product) * rate * rate / (A)n;
+        EACH(k, at) {
+            A d = (A)x[at] - mean;
+            y[at] = (T)(((A)h[at] * (A)w[k] - sum_h - d * inner_product) * rate);
+            own[k] += (A)h[at] * d * rate;
+            own[n + k] += (A)h[at];
+        }
+    }
+    __syncthreads();
+    for (I k = threadIdx.x; k < 2 * n; k += blockDim.x) {
+        A total = 0;
+        for (int g = 0; g < groups; ++g) total += sums[g * 2 * n + k];
+        parts[(I)blockIdx.x * 2 * n + k] = total;
+    }
+}
+""",
+    # The same for rows that are longer. A block has 32 columns of some of the rows, 8 rows at a time; where there are several parts, they are summed later.
     "layer_columns": r"""
 extern "C" __global__ void __launch_bounds__(256) layer_columns(
     const T *h, const T *x, const A *means, const A *rates, T *to_w, T *to_b, A *parts, I rows, I n, I chunk) {
@@ -159,6 +202,8 @@ CHANNELS = r"""
 """
 
 SOURCES = Sources(BODIES, ROWS + CHANNELS)
+#: Bytes of shared memory for sums of columns: every device has so much beside what reductions need.
+ROOM = 32 << 10
 
 
 def standardise(x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
@@ -195,9 +240,18 @@ def layer_norm_pull(h: Any, x: Any, w: Any, *, axes: int = 1, eps: float = 1e-5,
     rows = Rows(x.shape, _trailing(axes, x.ndim))
     h, x, w = contiguous(h, x, w)
     y, wide = cupy.empty(x.shape, x.dtype), "float64" if x.dtype.char == "d" else "float32"
+    to_w, to_b = cupy.empty(w.shape, x.dtype), cupy.empty(w.shape, x.dtype)
+    _, deep, threads, blocks = rows.layout()
+    room = threads // deep * 2 * rows.n * (8 if wide == "float64" else 4)
+    if room <= ROOM and rows.n and rows.rows:
+        blocks = min(blocks, 2 * processors(get_device_id()))
+        parts = cupy.empty((blocks, 2, rows.n), wide)
+        kernel, args = SOURCES.kernel("layer_pull", x.dtype), (h, x, w, y, parts, float(eps), centre)
+        kernel((blocks,), (threads,), (*args, rows.rows, rows.n, np.int32(deep)), shared_mem=room)
+        launch(SOURCES.kernel("layer_parts", x.dtype), 2 * rows.n, parts, to_w, to_b, blocks, rows.n)
+        return y, to_w, to_b
     means, rates = cupy.empty(rows.rows, wide), cupy.empty(rows.rows, wide)
     rows.launch(SOURCES.kernel("standardise_pull", x.dtype), h, x, w, y, means, rates, float(eps), centre)
-    to_w, to_b = cupy.empty(w.shape, x.dtype), cupy.empty(w.shape, x.dtype)
     _columns(h, x, means, rates, to_w, to_b, rows.rows, rows.n)
     return y, to_w, to_b
 
