@@ -161,7 +161,7 @@ def _layers(pull: bool) -> list[Case]:
     return made
 
 
-BATCHES: list[tuple[int, ...]] = [(3, 0), (1, 1), (33, 3), (70, 40), (4, 3, 7), (2, 5, 5, 41), (2, 2, 1025), (10, 10, 100, 100)]
+BATCHES: list[tuple[int, ...]] = [(3, 0), (1, 1), (33, 3), (70, 40), (3000, 3), (65, 2, 130), (4, 3, 7), (2, 5, 5, 41), (2, 2, 1025), (10, 10, 100, 100)]
 
 
 def _batches(pull: bool) -> list[Case]:

@@ -120,6 +120,14 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("first + chunk : rows", "first + chunk - 1 : rows"),
         ],
         "layer_parts": [("k < count", "k < count - 1"), ("to_b[at - n]", "to_w[at - n]")],
+        "batch_moments": [
+            ("to[1] = mean", "to[1] = 0"),
+            ("from[2] + d * d * n * part", "from[2]"),
+            ("(d - d * part) * from[3]", "d * from[3]"),
+            ("- d * part * sum_h", "+ d * part * sum_h"),
+            ("channel * gridDim.y + blockIdx.y", "channel + blockIdx.y"),
+            ("first + chunk : count", "first + chunk - 1 : count"),
+        ],
         "batch_norm": [
             ("* scale + shift", "* scale - shift"),
             ("- mean;", "+ mean;"),
@@ -206,6 +214,7 @@ SERVES: dict[str, list[str]] = {
     "softmax": ["softmax", "log_softmax"],
     "variance_pull": ["var_pull", "std_pull"],
     "cross_entropy": ["cross_entropy_rows"],
+    "batch_moments": ["batch_norm", "batch_norm_pull"],
     "standardise": ["standardise", "layer_norm"],
     "standardise_pull": ["standardise_pull", "layer_norm_pull"],
     **dict.fromkeys(("layer_pull", "layer_columns"), ["layer_norm_pull"]),
@@ -217,7 +226,7 @@ SERVES: dict[str, list[str]] = {
 
 
 #: Where the part of a source begins that belongs to a family alone.
-OWN = {"windows": "struct Plan", "attention": "struct Place", "reductions": "#define SIZE(v)"}
+OWN = {"norms": "#define CHANNELS", "windows": "struct Plan", "attention": "struct Place", "reductions": "#define SIZE(v)"}
 
 #: Faults in the states of reductions, by function: what is replaced by what in which part.
 STATE_FAULTS: dict[str, list[tuple[int, str, str]]] = {

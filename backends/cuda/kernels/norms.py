@@ -137,23 +137,58 @@ extern "C" __global__ void __launch_bounds__(256) layer_parts(const A *parts, T 
 }
 """,
     # Of (count, channels, places). A block has a channel, and goes through places of several images at a time; without
-    # places it has neighbouring channels (across), so that what it reads is in order.
-    "batch_norm": r"""
-extern "C" __global__ void BOUNDS batch_norm(
-    const T *x, const T *w, const T *b, T *y, T *means, T *vars, double eps, CHANNELS) {
+    # places it has neighbouring channels (across), so that what it reads is in order. Where several blocks share a
+    # channel, each a chunk of the images, moments of chunks are there before: count, mean, squares of distances from
+    # it, and of a cotangent the sum, and the sum of products with the distances.
+    "batch_moments": r"""
+extern "C" __global__ void BOUNDS batch_moments(const T *h, const T *x, A *parts, CHANNELS) {
     CHANNEL
-    A mean = 0, total = 0;
+    A mean = 0, total = 0, sum_h = 0, inner_product = 0;
+    const I own = (limit - first) * places;
     EVERY(at) mean += (A)x[at];
-    mean = SUM(mean) / (A)n;
+    mean = SUM(mean) / (A)(own > 0 ? own : 1);
     EVERY(at) {
         A d = (A)x[at] - mean;
         total += d * d;
+        if (h) {
+            sum_h += (A)h[at];
+            inner_product += (A)h[at] * d;
+        }
     }
-    total = SUM(total) / (A)n;
+    total = SUM(total);
+    sum_h = SUM(sum_h);
+    inner_product = SUM(inner_product);
+    if (channel < channels && is_first) {
+        A *to = parts + (channel * gridDim.y + blockIdx.y) * 5;
+        to[0] = (A)own;
+        to[1] = mean;
+        to[2] = total;
+        to[3] = sum_h;
+        to[4] = inner_product;
+    }
+}
+""",
+    "batch_norm": r"""
+extern "C" __global__ void BOUNDS batch_norm(
+    const T *x, const T *w, const T *b, T *y, T *means, T *vars, const A *parts, double eps, CHANNELS) {
+    CHANNEL
+    A mean = 0, total = 0, sum_h = 0, inner_product = 0;
+    if (parts) {
+        joined(parts, channel, channels, mean, total, sum_h, inner_product);
+    } else {
+        EVERY(at) mean += (A)x[at];
+        mean = SUM(mean) / (A)n;
+        EVERY(at) {
+            A d = (A)x[at] - mean;
+            total += d * d;
+        }
+        total = SUM(total);
+    }
+    total /= (A)n;
     if (channel >= channels) return;
     const A scale = (A)w[channel] / root(total + (A)eps), shift = (A)b[channel];
     EVERY(at) y[at] = (T)(((A)x[at] - mean) * scale + shift);
-    if (is_first) {
+    if (is_first && blockIdx.y == 0) {
         means[channel] = (T)mean;
         vars[channel] = (T)total;
     }
@@ -161,26 +196,33 @@ extern "C" __global__ void BOUNDS batch_norm(
 """,
     "batch_norm_pull": r"""
 extern "C" __global__ void BOUNDS batch_norm_pull(
-    const T *h, const T *x, const T *w, const T *m, const T *v, T *y, T *to_w, T *to_b, double eps, CHANNELS) {
+    const T *h, const T *x, const T *w, const T *m, const T *v, T *y, T *to_w, T *to_b, const A *parts, double eps,
+    CHANNELS) {
     CHANNEL
     A mean = 0, total = 0, sum_h = 0, inner_product = 0;
-    EVERY(at) mean += (A)x[at];
-    mean = SUM(mean) / (A)n;
-    EVERY(at) {
-        A d = (A)x[at] - mean;
-        total += d * d;
-        sum_h += (A)h[at];
-        inner_product += (A)h[at] * d;
+    if (parts) {
+        joined(parts, channel, channels, mean, total, sum_h, inner_product);
+    } else {
+        EVERY(at) mean += (A)x[at];
+        mean = SUM(mean) / (A)n;
+        EVERY(at) {
+            A d = (A)x[at] - mean;
+            total += d * d;
+            sum_h += (A)h[at];
+            inner_product += (A)h[at] * d;
+        }
+        total = SUM(total);
+        sum_h = SUM(sum_h);
+        inner_product = SUM(inner_product);
     }
-    const A rate = (A)1 / root(SUM(total) / (A)n + (A)eps);
-    sum_h = SUM(sum_h);
-    inner_product = SUM(inner_product) * rate;
+    const A rate = (A)1 / root(total / (A)n + (A)eps);
+    inner_product *= rate;
     if (channel >= channels) return;
     const A scale = (A)w[channel] * rate;
     const A by_distance = ((A)2 * (A)v[channel] - scale * rate * inner_product) / (A)n;
     const A shift = ((A)m[channel] - scale * sum_h) / (A)n;
     EVERY(at) y[at] = (T)((A)h[at] * scale + ((A)x[at] - mean) * by_distance + shift);
-    if (is_first) {
+    if (is_first && blockIdx.y == 0) {
         to_w[channel] = (T)inner_product;
         to_b[channel] = (T)sum_h;
     }
@@ -189,16 +231,31 @@ extern "C" __global__ void BOUNDS batch_norm_pull(
 }
 
 CHANNELS = r"""
-#define CHANNELS I count, I channels, I places, int across, int deep, int wide
+#define CHANNELS I count, I channels, I places, I chunk, int across, int deep, int wide
 #define CHANNEL \
     const I n = count * places, channel = across ? (I)blockIdx.x * across + threadIdx.x % across : (I)blockIdx.x; \
     const int image0 = across ? threadIdx.x / across : threadIdx.x / wide, place0 = across ? 0 : threadIdx.x % wide; \
     const int images = deep / wide; \
-    const I limit = channel < channels ? count : 0; \
+    const I first = (I)blockIdx.y * chunk, last = first + chunk < count ? first + chunk : count; \
+    const I limit = channel < channels ? last : first; \
     const bool is_first = image0 == 0 && place0 == 0;
 #define EVERY(at) \
-    for (I i_ = image0; i_ < limit; i_ += images) \
+    for (I i_ = first + image0; i_ < limit; i_ += images) \
         for (I p_ = place0, at = (i_ * channels + channel) * places + p_; p_ < places; p_ += wide, at += wide)
+
+__device__ inline void joined(const A *parts, I channel, I channels, A &mean, A &total, A &sum_h, A &inner_product) {
+    A n = 0;
+    const A *from = parts + (channel < channels ? channel : 0) * gridDim.y * 5;
+    for (unsigned int k = 0; k < gridDim.y; ++k, from += 5) {
+        if (from[0] <= (A)0) continue;
+        const A all = n + from[0], d = from[1] - mean, part = from[0] / all;
+        total += from[2] + d * d * n * part;
+        inner_product += from[4] + (d - d * part) * from[3] - d * part * sum_h;
+        sum_h += from[3];
+        mean += d * part;
+        n = all;
+    }
+}
 """
 
 SOURCES = Sources(BODIES, ROWS + CHANNELS)
@@ -270,7 +327,7 @@ def _columns(h: Any, x: Any, means: Any, rates: Any, to_w: Any, to_b: Any, rows:
         launch(SOURCES.kernel("layer_parts", x.dtype), 2 * n, parts, to_w, to_b, count, n)
 
 
-def _channels(x: Any) -> tuple[int, int, tuple[Any, ...]]:
+def _channels(x: Any) -> tuple[tuple[int, int], int, tuple[Any, ...]]:
     """Blocks and threads for a batch, and what kernels are told: how many threads a channel has, and how they lie."""
     count, channels, places = x.shape[0], x.shape[1], math.prod(x.shape[2:])
     across = min(channels, 32) if places == 1 else 0
@@ -280,8 +337,20 @@ def _channels(x: Any) -> tuple[int, int, tuple[Any, ...]]:
     wide = 1
     while wide < places and wide < deep:
         wide *= 2
-    told = (count, channels, places, *map(np.int32, (across, deep, wide)))
-    return -(-channels // across) if across else channels, max(across, 1) * deep, told
+    tiles = -(-channels // across) if across else channels
+    each = -(-4 * deep // max(places, 1))  # images that are worth a block
+    parts = splits(tiles, count, each)
+    told = (count, channels, places, -(-count // parts), *map(np.int32, (across, deep, wide)))
+    return (tiles, parts), max(across, 1) * deep, told
+
+
+def _moments(h: Any, x: Any, grid: tuple[int, int], threads: int, told: tuple[Any, ...]) -> Any:
+    """Moments of chunks of images, where several blocks share a channel."""
+    if grid[1] == 1:
+        return None
+    parts = cupy.empty((x.shape[1], grid[1], 5), "float64" if x.dtype.char == "d" else "float32")
+    SOURCES.kernel("batch_moments", x.dtype)(grid, (threads,), (h, x, parts, *told))
+    return parts
 
 
 def batch_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5) -> Any:
@@ -289,8 +358,9 @@ def batch_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5) -> Any:
     channels = x.shape[1]
     y, mean, var = cupy.empty(x.shape, x.dtype), cupy.empty(channels, x.dtype), cupy.empty(channels, x.dtype)
     if channels:
-        blocks, threads, told = _channels(x)
-        SOURCES.kernel("batch_norm", x.dtype)((blocks,), (threads,), (x, w, b, y, mean, var, float(eps), *told))
+        grid, threads, told = _channels(x)
+        arrays = (x, w, b, y, mean, var, _moments(None, x, grid, threads, told))
+        SOURCES.kernel("batch_norm", x.dtype)(grid, (threads,), (*arrays, float(eps), *told))
     return y, mean, var
 
 
@@ -299,9 +369,9 @@ def batch_norm_pull(h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float = 1e-5
     channels = x.shape[1]
     y, to_w, to_b = cupy.empty(x.shape, x.dtype), cupy.empty(channels, x.dtype), cupy.empty(channels, x.dtype)
     if channels:
-        blocks, threads, told = _channels(x)
-        arrays = (h, x, w, m, v, y, to_w, to_b)
-        SOURCES.kernel("batch_norm_pull", x.dtype)((blocks,), (threads,), (*arrays, float(eps), *told))
+        grid, threads, told = _channels(x)
+        arrays = (h, x, w, m, v, y, to_w, to_b, _moments(h, x, grid, threads, told))
+        SOURCES.kernel("batch_norm_pull", x.dtype)(grid, (threads,), (*arrays, float(eps), *told))
     return y, to_w, to_b
 
 
