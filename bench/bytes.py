@@ -1,9 +1,9 @@
 """``python -m bench.bytes``: launches, blocks and bytes of reductions, norms, losses and attention on CUDA.
 
 Counted on the emulated device, at every launch: the arrays among a kernel's arguments, each of which it reads or writes
-once in memory. What a block reads again lies in its cache: a row that it goes through twice, a tile of keys. The minimum
-is what an operation is given, once, and what it gives, once. A launch that is not one of these kernels is told, and
-counts as a miss.
+once in memory. What a block reads again lies in its cache: a row that it goes through twice, a tile of keys. The
+minimum is what an operation is given, once, and what it gives, once. A launch that is not one of these kernels is told,
+and counts as a miss.
 """
 
 from __future__ import annotations

@@ -44,10 +44,10 @@ __device__ inline double logarithm(double v) { return log(v); }
 """
 )
 
-#: A row is worked on by a group of threads. Where its elements are neighbours in memory (``across`` is 0), these are lanes
-#: of a warp, or a whole block; else a block has ``across`` neighbouring rows and ``deep`` threads for each, so that what
-#: a warp reads is in order, and ``pack`` of such groups where they are small. All threads of a block take part in
-#: reductions, those without a row too. Element k of a row is ``place + k * inner``.
+#: A row is worked on by a group of ``deep`` threads. Where its elements are neighbours (``across`` is 0), these are
+#: lanes of a warp, or a whole block; else a block has ``across`` neighbouring rows and so many threads for each, so
+#: that what a warp reads is in order, and several of such groups where they are small. All threads of a block take part
+#: in reductions, those without a row too. Element k of a row is ``place + k * inner``.
 ROWS = r"""
 __device__ inline A larger(A a, A b) { return b > a ? b : a; }
 
@@ -231,7 +231,7 @@ def processors(number: int) -> int:
 
 
 def splits(blocks: int, n: int, least: int) -> int:
-    """In how many parts of ``least`` elements or more to go through n, so that there are two blocks for each processor."""
+    """In how many parts, of ``least`` elements or more, to go through n, so that every processor has two blocks."""
     wanted = -(-2 * processors(get_device_id()) // max(blocks, 1))
     return max(min(wanted, n // least), 1)
 

@@ -207,17 +207,17 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
 SERVES: dict[str, list[str]] = {
     "reduce": ["sum", "mean_squared_error", "argmax", "var", "logsumexp"],
     "join_parts": ["sum"],
-    **dict.fromkeys(("squares", "sizes", "largest", "count", "powers"), ["vector_norm"]),
+    **{key: ["vector_norm"] for key in ("squares", "sizes", "largest", "count", "powers")},
     "var": ["var", "std"],
     "attention_values": ["attention"],
-    **dict.fromkeys(("attention_queries", "attention_keys", "attention_mask"), ["attention_pull"]),
+    **{key: ["attention_pull"] for key in ("attention_queries", "attention_keys", "attention_mask")},
     "softmax": ["softmax", "log_softmax"],
     "variance_pull": ["var_pull", "std_pull"],
     "cross_entropy": ["cross_entropy_rows"],
     "batch_moments": ["batch_norm", "batch_norm_pull"],
     "standardise": ["standardise", "layer_norm"],
     "standardise_pull": ["standardise_pull", "layer_norm_pull"],
-    **dict.fromkeys(("layer_pull", "layer_columns"), ["layer_norm_pull"]),
+    **{key: ["layer_norm_pull"] for key in ("layer_pull", "layer_columns")},
     "layer_parts": ["layer_norm_pull"],
     "put_atomic": ["take_put", "put_along_axis_add"],
     "put_sorted": ["take_put"],
@@ -226,7 +226,12 @@ SERVES: dict[str, list[str]] = {
 
 
 #: Where the part of a source begins that belongs to a family alone.
-OWN = {"norms": "#define CHANNELS", "windows": "struct Plan", "attention": "struct Place", "reductions": "#define SIZE(v)"}
+OWN = {
+    "norms": "#define CHANNELS",
+    "windows": "struct Plan",
+    "attention": "struct Place",
+    "reductions": "#define SIZE(v)",
+}
 
 #: Faults in the states of reductions, by function: what is replaced by what in which part.
 STATE_FAULTS: dict[str, list[tuple[int, str, str]]] = {
@@ -244,7 +249,12 @@ STATE_FAULTS: dict[str, list[tuple[int, str, str]]] = {
     "any": [(2, "!=", "=="), (3, "!=", "==")],
     "all": [(1, "1", "0"), (3, "==", "!=")],
     "logsumexp": [(4, "+ s.top", "- s.top"), (3, "b.v", "(A)1")],
-    "var": [(2, "d / s.n", "d"), (3, "s.v += b.v +", "s.v += b.v -"), (3, "s.mean += d * part;", ""), (4, "-number - 1", "-number")],
+    "var": [
+        (2, "d / s.n", "d"),
+        (3, "s.v += b.v +", "s.v += b.v -"),
+        (3, "s.mean += d * part;", ""),
+        (4, "-number - 1", "-number"),
+    ],
 }
 
 

@@ -221,7 +221,7 @@ def _plan_pull(planner: Planner, equation: Equation) -> None:
         f"total[e * {rows} + r] = all == ({real(dtype)})-LG_INFINITY ? 0 : all;",
         f"{real(dtype)} less_here = -of_t_at[e * of_t_step + r * {sums['of_t'].steps[-1]}];",
         f"for (long c = 0; c < {v.shape[-1]}; c++)",
-        f"    less_here += h_at[e * h_step + r * {down} + c * {along}] * y_at[e * y_step + r * {below} + c * {beside}];",
+        f"less_here += h_at[e * h_step + r * {down} + c * {along}] * y_at[e * y_step + r * {below} + c * {beside}];",
         f"less[e * {rows} + r] = less_here;",
         "}",
         "}",

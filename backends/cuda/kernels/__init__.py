@@ -21,8 +21,16 @@ __all__ = ["SOURCES", "TABLE"]
 
 #: Kernels by primitive name.
 TABLE: dict[str, Callable[..., Any]] = {
-    **ATTENTION, **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **REDUCTIONS, **ROWS, **STEPS, **WINDOWS
+    **ATTENTION, **SHAPE, **FACTORS, **HALVES, **INDEXING, **NORMS, **PRODUCTS, **PUTS, **REDUCTIONS, **ROWS, **STEPS,
+    **WINDOWS,
 }  # fmt: skip
 
 #: The CUDA C sources of hand-written kernels, by name and dtype.
-SOURCES: dict[str, str] = {**ATTENTION_SOURCES, **NORM_SOURCES, **PUT_SOURCES, **REDUCTION_SOURCES, **ROW_SOURCES, **WINDOW_SOURCES}
+SOURCES: dict[str, str] = {
+    **ATTENTION_SOURCES,
+    **NORM_SOURCES,
+    **PUT_SOURCES,
+    **REDUCTION_SOURCES,
+    **ROW_SOURCES,
+    **WINDOW_SOURCES,
+}

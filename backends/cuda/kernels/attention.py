@@ -12,7 +12,6 @@ from lucidgrad.backends.cuda.compiling import by_value, contiguous, processors, 
 
 from .attention_sources import SOURCES, WIDTHS, Tile, constants, shared_room, tile_for
 
-
 # -- plans ---------------------------------------------------------------------------------------
 _OPERANDS = ("q", "k", "v", "m", "y", "t", "h", "of_t", "less", "to_q", "to_k", "to_v", "to_m", "number")
 _MOST_AXES = 4
@@ -58,7 +57,7 @@ class _Plan:
         return len(self.lead) <= _MOST_AXES
 
     def given(self, names: Sequence[str] = ()) -> tuple[int, Any]:
-        """How many groups of heads there are, and the structure: a group has the heads that these arrays are one for."""
+        """How many groups of heads there are, and the structure; these arrays are one for the heads of a group."""
         shared = [bool(names) and all(self.steps[name][a] == 0 for name in names) for a in range(len(self.lead))]
         fill = [1] * (_MOST_AXES - len(self.lead))
         own = [1 if s else n for n, s in zip(self.lead, shared, strict=True)] + fill
@@ -191,7 +190,11 @@ def attention_pull(
     adds = learned and m is not None and m.dtype.kind != "b"
     launch = _launcher(q.dtype, widths, queries, math.prod(lead))
     both = _shared(lead, k, v)  # axes that keys and values don't have are summed over at once
-    to_q, to_k, to_v = _like(q, lead, queries, widths[0]), _like(k, both, keys, widths[0]), _like(v, both, keys, widths[1])
+    to_q, to_k, to_v = (
+        _like(q, lead, queries, widths[0]),
+        _like(k, both, keys, widths[0]),
+        _like(v, both, keys, widths[1]),
+    )
     less = cupy.empty((*lead, queries), q.dtype)
     operands = dict(zip("qkvhy", map(_rows, (q, k, v, h, y)), strict=True))
     operands |= {"t": t, "of_t": e, "less": less, "to_q": to_q, "to_k": to_k, "to_v": to_v}

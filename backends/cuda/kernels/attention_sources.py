@@ -74,8 +74,8 @@ def tile_for(width: int, size: int, room: int, rows: int, heads: int, processors
 
 
 # -- sources -------------------------------------------------------------------------------------
-#: D is the width of a head in shared memory, BR and BC a tile's rows, TX threads across, NT in all. A thread has RM rows
-#: of a tile and RN of the others, and RD columns of results. A row's results belong to the lanes of one warp.
+#: D is the width of a head in shared memory, BR and BC a tile's rows, TX threads across, NT in all. A thread has RM
+#: rows of a tile and RN of the others, and RD columns of results. A row's results belong to the lanes of one warp.
 COMMON = (
     PHILOX
     + r"""

@@ -100,7 +100,8 @@ extern "C" __global__ void BOUNDS layer_pull(
     }
 }
 """,
-    # The same for rows that are longer. A block has 32 columns of some of the rows, 8 rows at a time; where there are several parts, they are summed later.
+    # The same for rows that are longer. A block has 32 columns of some of the rows, 8 rows at a time; where there are
+    # several parts, they are summed later.
     "layer_columns": r"""
 extern "C" __global__ void __launch_bounds__(256) layer_columns(
     const T *h, const T *x, const A *means, const A *rates, T *to_w, T *to_b, A *parts, I rows, I n, I chunk) {

@@ -17,8 +17,8 @@ import numpy as np
 from lucidgrad.backends.cuda.compiling import FLOATS, ROWS, Rows, Sources, contiguous, program_of, splits
 from lucidgrad.backends.cuda.library import LIBRARY
 
-#: By function: members of a state, what it is at first, what an element v (number k) makes of it, what it is with another
-#: one (b), and what it comes to.
+#: By function: members of a state, what it is at first, what an element v (number k) makes of it, what it is with
+#: another one (b), and what it comes to.
 STATES: dict[str, tuple[str, str, str, str, str]] = {
     "sum": ("A v;", "{0}", "s.v += v;", "s.v += b.v;", "s.v"),
     "mean": ("A v;", "{0}", "s.v += v;", "s.v += b.v;", "s.v / (A)number"),
@@ -55,8 +55,6 @@ STATES: dict[str, tuple[str, str, str, str, str]] = {
 }
 #: What functions give, where it is not the dtype of x.
 GIVES = {"argmax": "int64", "argmin": "int64", "any": "bool", "all": "bool"}
-#: How a state's members travel between lanes.
-_MEMBERS = {"v": "A", "top": "A", "n": "A", "mean": "A", "at": "I"}
 
 COMMON = (
     ROWS

@@ -84,7 +84,8 @@ extern "C" __global__ void BOUNDS cross_entropy(const T *x, const I *i, T *y, I 
 }
 """,
     "cross_entropy_pull": r"""
-extern "C" __global__ void BOUNDS cross_entropy_pull(const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
+extern "C" __global__ void BOUNDS cross_entropy_pull(
+    const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
     ROW
     I target = row < rows ? i[row] : ignored;
     A scale = target != ignored ? (A)h[row] : (A)0;
