@@ -340,7 +340,8 @@ def _channels(x: Any) -> tuple[tuple[int, int], int, tuple[Any, ...]]:
         wide *= 2
     tiles = -(-channels // across) if across else channels
     each = -(-4 * deep // max(places, 1))  # images that are worth a block
-    parts = splits(tiles, count, each)
+    few = 2 * tiles < processors(get_device_id())  # else it does not pay to read a batch twice
+    parts = splits(tiles, count, each) if few else 1
     told = (count, channels, places, -(-count // parts), *map(np.int32, (across, deep, wide)))
     return (tiles, parts), max(across, 1) * deep, told
 
