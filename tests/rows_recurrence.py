@@ -33,7 +33,7 @@ def _sequences() -> dict[str, Any]:
 
 
 def _attention() -> dict[str, Any]:
-    from rows import booleans, call
+    from rows import booleans, call, integers
 
     flags = booleans([True, False, True], [True, True, False])
     ways: list[tuple[Any, dict[str, Any]]] = [
@@ -54,11 +54,20 @@ def _attention() -> dict[str, Any]:
     for (mask, keywords), (q, k, v) in zip(ways, shapes, strict=True):
         forward.append(call(q, k, v, mask, **keywords))
         lead = np.broadcast_shapes(*(a.shape[:-2] for a in forward[-1].arrays()))
-        pulls.append(call((*lead, 2, v[-1]), (*lead, 2), (*lead, 2), q, k, v, mask, **keywords))
+        rows = (*lead, 2, v[-1]), (*lead, 2)
+        pulls.append(call(*rows, *rows, q, k, v, mask, **keywords))
+    key, dropped = integers(5, 2**33), {"dropout": 0.4}
+    forward.append(call((2, 2, 2), (3, 2), (3, 2), None, key, **dropped))
+    pulls.append(call(*[(2, 2, 2), (2, 2)] * 2, (2, 2, 2), (3, 2), (3, 2), None, key, **dropped))
     none = call((0, 2, 2), (0, 3, 2), (0, 3, 1), None)
     return {
         "attention": [*forward, none],
-        "attention_pull": [*pulls, call((0, 2, 1), (0, 2), (0, 2), (0, 2, 2), (0, 3, 2), (0, 3, 1), None)],
+        "dropout_flags": [
+            call(integers(7, 0), shape=(2, 3), dropout=0.5),
+            call(integers([7, 0], [2**40, 5]), shape=(3,), dropout=0.3),
+            call(np.zeros((0, 2), "int64"), shape=(2,), dropout=0.5),
+        ],
+        "attention_pull": [*pulls, call(*[(0, 2, 1), (0, 2)] * 2, (0, 2, 2), (0, 3, 2), (0, 3, 1), None)],
     }
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
-from cupy.cuda import compiler
+import numpy as np
+from cupy.cuda import compiler, get_device_id, runtime
 
 from lucidgrad.backends.codegen import CUDA
 from lucidgrad.backends.progress import waiting
@@ -57,35 +58,60 @@ __device__ inline double logarithm(double v) { return log(v); }
 """
 )
 
-#: A row is worked on by a group of threads: lanes of a warp, or a whole block. All threads of a block take part in
-#: reductions, those without a row too. Element k of a row is ``place + k * inner``.
+#: A row is worked on by a group of ``deep`` threads. Where its elements are neighbours (``across`` is 0), these are
+#: lanes of a warp, or a whole block; else a block has ``across`` neighbouring rows and so many threads for each, so
+#: that what a warp reads is in order, and several of such groups where they are small. All threads of a block take part
+#: in reductions, those without a row too. Element k of a row is ``place + k * inner``.
 ROWS = r"""
 __device__ inline A larger(A a, A b) { return b > a ? b : a; }
 
-__device__ inline A reduced(A v, int group, bool greatest) {
-    __shared__ A parts[32];
-    for (int m = (group < 32 ? group : 32) / 2; m > 0; m /= 2) {
-        A other = __shfl_xor_sync(0xffffffff, v, m);
+__device__ inline A reduced(A v, int across, int deep, bool greatest) {
+    __shared__ A parts[1024];
+    if (across == 0 || deep == 1) {
+        for (int m = (deep < 32 ? deep : 32) / 2; m > 0; m /= 2) {
+            A other = __shfl_xor_sync(0xffffffff, v, m);
+            v = greatest ? larger(v, other) : v + other;
+        }
+        if (deep <= 32) return v;
+        __syncthreads();
+        if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = v;
+        __syncthreads();
+        v = parts[0];
+        for (int k = 1; k < deep / 32; ++k) v = greatest ? larger(v, parts[k]) : v + parts[k];
+        return v;
+    }
+    __syncthreads();
+    parts[threadIdx.x] = v;
+    __syncthreads();
+    const int first = threadIdx.x / (across * deep) * (across * deep) + threadIdx.x % across;
+    v = parts[first];
+    for (int k = 1; k < deep; ++k) {
+        const A other = parts[first + k * across];
         v = greatest ? larger(v, other) : v + other;
     }
-    if (group <= 32) return v;
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = v;
-    __syncthreads();
-    v = parts[0];
-    for (int k = 1; k < group / 32; ++k) v = greatest ? larger(v, parts[k]) : v + parts[k];
     return v;
 }
 
-#define SUM(v) reduced(v, group, false)
-#define MAX(v) reduced(v, group, true)
-#define LAYOUT I rows, I n, I inner, I threads
+#define SUM(v) reduced(v, across, deep, false)
+#define MAX(v) reduced(v, across, deep, true)
+#define LAYOUT I rows, I n, I inner, int across, int deep
+#define BOUNDS __launch_bounds__(1024, 1)
+#define ROW_OF(block) \
+    const int lane = across ? threadIdx.x / across % deep : threadIdx.x % deep; \
+    I row, place; \
+    if (across) { \
+        const I unit = (block) * (blockDim.x / (across * deep)) + threadIdx.x / (across * deep); \
+        const I tiles = (inner + across - 1) / across, column = unit % tiles * across + threadIdx.x % across; \
+        row = column < inner ? unit / tiles * inner + column : rows; \
+        place = unit / tiles * n * inner + column; \
+    } else { \
+        row = (block) * (blockDim.x / deep) + threadIdx.x / deep; \
+        place = row * n; \
+    }
 #define ROW \
-    const int group = (int)threads, lane = threadIdx.x % group; \
-    const I row = (I)blockIdx.x * (blockDim.x / group) + threadIdx.x / group; \
-    const I length = row < rows ? n : 0; \
-    const I place = row / inner * n * inner + row % inner;
-#define EACH(k, at) for (I k = lane, at = place + k * inner; k < length; k += group, at += (I)group * inner)
+    ROW_OF((I)blockIdx.x) \
+    const I length = row < rows ? n : 0;
+#define EACH(k, at) for (I k = lane, at = place + k * inner; k < length; k += deep, at += (I)deep * inner)
 """
 
 
@@ -99,33 +125,34 @@ def bounded(code: str, threads: int = THREADS) -> str:
     The compiler then gives a thread as many registers as a block of that size finds room for. Without the 1 it spills
     some rather than have fewer blocks at once.
     """
-    return re.sub(r"(__global__ void )(?!__launch_bounds__)", rf"\1__launch_bounds__({threads}, 1) ", code)
+    return re.sub(r"(__global__ void )(?!__launch_bounds__|BOUNDS)", rf"\1__launch_bounds__({threads}, 1) ", code)
 
 
-def source(body: str, dtype: str, rows: bool = False) -> str:
+def source(body: str, dtype: str, common: str = "") -> str:
     """The whole source of a kernel for a dtype."""
-    body = bounded(body, MOST_THREADS if rows else THREADS)
+    body = bounded(body, MOST_THREADS if common else THREADS)
     stored, computed = TYPES[dtype]
     types = f"{_HEADERS.get(dtype, '')}typedef {stored} T;\ntypedef {computed} A;\n"
-    return f"{types}{COMMON}{PLACE}{ROWS if rows else ''}{body}"
+    return f"{types}{COMMON}{PLACE}{common}{body}"
 
 
 class Sources(dict[str, str]):
     """The bodies of a family of kernels by name, each ``extern "C"``, and the compiled kernels."""
 
-    def __init__(self, bodies: dict[str, str], rows: bool = False, dtypes: Sequence[str] = tuple(TYPES)) -> None:
+    def __init__(self, bodies: dict[str, str], common: str = "", dtypes: Sequence[str] = tuple(TYPES)) -> None:
         super().__init__(
-            {f"{name}_{dtype}": source(body, dtype, rows) for name, body in bodies.items() for dtype in dtypes}
+            {f"{name}_{dtype}": source(body, dtype, common) for name, body in bodies.items() for dtype in dtypes}
         )
-        self._kernels: dict[tuple[str, Any], Any] = {}
+        self._kernels: dict[tuple[Any, ...], Any] = {}
 
-    def kernel(self, name: str, dtype: Any) -> Any:
-        """The kernel of a name for a dtype."""
-        found = self._kernels.get((name, dtype))
+    def kernel(self, name: str, dtype: Any, constants: str = "", device: int = 0, shared: int = 0) -> Any:
+        """The kernel of a name for a dtype, after ``constants``; one that asks for shared memory is a device's."""
+        found = self._kernels.get((name, dtype, constants, device))
         if found is None:
-            found = self._kernels[name, dtype] = cupy.RawKernel(
-                self[f"{name}_{dtype.name}"], name, options=(SUBNORMALS,)
-            )
+            found = cupy.RawKernel(f"{constants}{self[f'{name}_{dtype.name}']}", name, options=(SUBNORMALS,))
+            if shared:
+                found.max_dynamic_shared_size_bytes = shared
+            self._kernels[name, dtype, constants, device] = found
         return found
 
     def forget(self) -> None:
@@ -203,21 +230,40 @@ class Rows:
 
     def launch(self, kernel: Any, *args: Any) -> None:
         """A launch with a group of threads for each row."""
-        if not self.rows:
-            return
-        group = self.group()
-        threads = max(group, THREADS) if group <= 32 else group
-        blocks = (self.rows * group + threads - 1) // threads
-        kernel((blocks,), (threads,), (*args, self.rows, self.n, self.inner, group))
+        if self.rows:
+            across, deep, threads, blocks = self.layout()
+            kernel((blocks,), (threads,), (*args, self.rows, self.n, self.inner, np.int32(across), np.int32(deep)))
 
-    def group(self) -> int:
-        """How many threads share a row: a power of two; one where neighbouring rows are neighbours in memory."""
-        if self.inner >= 32 and self.rows >= 1024:
-            return 1
-        group = 1
-        while group < self.n and group < 1024:
-            group *= 2
-        return max(group // 2, 1) if group > 32 else group  # two elements each, or more
+    def layout(self) -> tuple[int, int, int, int]:
+        """Neighbouring rows of a block (0: elements are neighbours), threads of a row, of a block, and blocks."""
+        if self.inner == 1:
+            deep = self._lanes(1024)
+            threads = max(deep, THREADS) if deep <= 32 else deep
+            return 0, deep, threads, -(-self.rows * deep // threads)
+        across = min(self.inner, 32)
+        deep = self._lanes(1024 // across)
+        pack = max(THREADS // (across * deep), 1)
+        units = self.outer * -(-self.inner // across)
+        return across, deep, across * deep * pack, -(-units // pack)
+
+    def _lanes(self, most: int) -> int:
+        """How many threads share a row: a power of two; they have two elements each, or more, where rows are long."""
+        lanes = 1
+        while lanes * 2 <= most and lanes < self.n:
+            lanes *= 2
+        return max(lanes // 2, 1) if lanes > 32 else lanes
+
+
+@functools.cache
+def processors(number: int) -> int:
+    """The multiprocessors of a device."""
+    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, number))
+
+
+def splits(blocks: int, n: int, least: int) -> int:
+    """In how many parts, of ``least`` elements or more, to go through n, so that every processor has two blocks."""
+    wanted = -(-2 * processors(get_device_id()) // max(blocks, 1))
+    return max(min(wanted, n // least), 1)
 
 
 def _axis(axis: Any, rank: int) -> int:

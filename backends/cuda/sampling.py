@@ -13,7 +13,7 @@ import numpy as np
 
 from . import captures
 
-_PHILOX = """
+PHILOX = """
 __device__ void philox(unsigned long long seed, unsigned long long at, unsigned int r[4]) {
     unsigned int k0 = (unsigned int)seed, k1 = (unsigned int)(seed >> 32);
     r[0] = (unsigned int)at; r[1] = (unsigned int)(at >> 32); r[2] = 0; r[3] = 0;
@@ -50,7 +50,7 @@ class _Kernel:
     @staticmethod
     def _made(name: str, numbers: str, output: str, begin: str, code: str) -> Any:
         code = f"unsigned int r[4]; {begin}; {code}"
-        return cupy.ElementwiseKernel(numbers, output, code, f"lucidgrad_{name}", preamble=_PHILOX)
+        return cupy.ElementwiseKernel(numbers, output, code, f"lucidgrad_{name}", preamble=PHILOX)
 
 
 # 1 - u is in (0, 1], where the logarithm is finite.

@@ -50,10 +50,10 @@ _IN_CALL = Words()
 
 
 class joint:
-    """Marks a rule that returns the cotangents of all array inputs at once."""
+    """Marks a rule that returns the cotangents of all array inputs at once; None for ``constants``, by name."""
 
-    def __init__(self, rule: Callable[..., Any]) -> None:
-        self.rule = rule
+    def __init__(self, rule: Callable[..., Any], constants: tuple[str, ...] = ()) -> None:
+        self.rule, self.constants = rule, constants
 
 
 class Steps(dict[Any, Callable[..., Any]]):
@@ -235,8 +235,11 @@ class Primitive:
             if len(self.rules) != len(self.arrays) or self.variadic:
                 raise TypeError(f"primitive {self.name}: {len(self.rules)} rules for inputs {self.arrays}")
         #: Positions of the inputs that have a derivative.
+        constants = vjp.constants if isinstance(vjp, joint) else ()
         self.differentiable = tuple(
-            i for i in range(len(self.arrays)) if self.joint or (self.rules and self.rules[i] is not None)
+            i
+            for i, name in enumerate(self.arrays)
+            if (self.joint and name not in constants) or (self.rules and self.rules[i] is not None)
         )
         #: Positions of the inputs that come to one dtype, if any; of a variadic function they all do.
         self.values = () if kind is LINEAR else self.differentiable

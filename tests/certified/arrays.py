@@ -11,6 +11,9 @@ import numpy as np
 from mpmath import mp
 from samples import _added, _numpy_key, _pick, _pick_put, _put_add, _recurrence, _take_along_axis
 
+import lucidgrad as lg
+from lucidgrad.ops.attention import dropout_flags
+
 from .numbers import each, zeros
 
 
@@ -214,13 +217,18 @@ def rnn_sequence(x: Any, h: Any, w: Any, b: Any = None, *, nonlinearity: str = "
     return np.stack(hidden)
 
 
-def attention(q: Any, k: Any, v: Any, m: Any = None, *, scale: float = 1.0, causal: bool = False) -> Any:
+def attention(
+    q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *, scale: float = 1.0, causal: bool = False, dropout: Any = 0
+) -> Any:
     s = (q * mp.mpf(scale)) @ np.swapaxes(k, -1, -2)
     if m is not None:
         s = each(lambda a, b: a if b else -mp.inf, s, m) if m.dtype == bool else s + m
     if causal:
         s = each(lambda a, b: a if b else -mp.inf, s, np.tril(np.ones(s.shape)) > 0)
-    return softmax(s) @ v, logsumexp(s, axis=-1)
+    p = softmax(s)
+    if r is not None:
+        p = p * (dropout_flags(lg.asarray(r), shape=p.shape, dropout=dropout).numpy() / (1 - mp.mpf(dropout)))
+    return p @ v, logsumexp(s, axis=-1)
 
 
 def path_logsumexp(e: Any, s: Any, first: Any, last: Any, n: Any) -> Any:

@@ -1,6 +1,7 @@
 """Calls of every primitive that has a hand-written CUDA kernel: shapes that reach each way through a kernel."""
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,10 +20,13 @@ class Case:
     args: tuple[Any, ...]
     keywords: dict[str, Any]
     large: bool = False
+    after: Callable[[list[Any]], list[Any]] | None = None  # what arrays are that depend on others
 
-    def arrays(self, seed: int = 0) -> list[np.ndarray]:
+    def arrays(self, seed: int = 0) -> list[Any]:
         rng = np.random.default_rng([seed, len(self.args)])
-        return [arg(rng) if callable(arg) else np.asarray(rng.normal(size=arg)) for arg in self.args]
+        made = (arg(rng) if callable(arg) else arg if arg is None else rng.normal(size=arg) for arg in self.args)
+        arrays = [a if a is None else np.asarray(a) for a in made]
+        return arrays if self.after is None else self.after(arrays)
 
     def __str__(self) -> str:
         words = ["made" if callable(arg) else str(arg) for arg in self.args]
@@ -53,6 +57,8 @@ ROWS: list[tuple[tuple[int, ...], Any]] = [
     ((3, 300), (0, 1)),
 ]  # fmt: skip
 BIG_ROWS: list[tuple[tuple[int, ...], Any]] = [((1000, 1000), -1), ((LARGE,), 0)]
+#: Rows that several blocks share.
+LONG_ROWS: list[tuple[tuple[int, ...], Any]] = [((9000,), 0), ((9000, 3), 0), ((2, 8300), 1)]
 
 
 def _rows(make: Callable[..., tuple[Any, ...]], *more: dict[str, Any], single: bool = False) -> list[Case]:
@@ -72,6 +78,48 @@ def _reducing(make: Callable[..., tuple[Any, ...]], *more: dict[str, Any]) -> li
     """The same for reductions, which may keep the axes."""
     kept = [Case(make((3, 40), (3, 1)), {"axis": 1, "keepdims": True, **m}) for m in [{}, *more]]
     return _rows(make, *more) + kept
+
+
+def _down(make: Any = lambda shape, _: (shape,), *more: dict[str, Any], empty: bool = True, one: bool = False) -> Any:
+    """Cases of what gives a number for each row: of nothing too, if that is something; along ``one`` axis or all."""
+    long = [Case(make(shape, None), {"axis": axis, **m}) for shape, axis in LONG_ROWS for m in [{}, *more]]
+    made = [*_reducing(make, *more), *long]
+    few = lambda case: not one or not isinstance(case.keywords["axis"], tuple)
+    return [case for case in made if few(case) and (empty or np.prod(_shape_of(case)))]
+
+
+def _shape_of(case: Case) -> tuple[int, ...]:
+    first = case.args[0]
+    return first(np.random.default_rng(0)).shape if callable(first) else first
+
+
+def _few(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
+    """Few values, so that there are ties, one that is not a number where there are many, and -inf alone at first."""
+
+    def make(rng: Any) -> np.ndarray:
+        x = np.where(rng.random(shape) > 0.999, np.nan, rng.integers(0, 9, shape))
+        x[:1] = -np.inf if len(shape) > 1 else 0
+        return x
+
+    return make
+
+
+def _near_one(shape: tuple[int, ...], _: Any) -> tuple[Any, ...]:
+    return (lambda rng: 1 + 0.01 * np.asarray(rng.normal(size=shape)),)
+
+
+def _rarely(value: float) -> Callable[..., tuple[Any, ...]]:
+    """Arrays that are otherwise in few places, near the end of a row or nowhere."""
+
+    def make(shape: tuple[int, ...], _: Any) -> tuple[Any, ...]:
+        return (lambda rng: np.where(rng.random(shape) > 1 - 2 / (1 + np.prod(shape)), value, 1 - value),)
+
+    return make
+
+
+def _errors() -> list[Case]:
+    shapes: list[tuple[int, ...]] = [(0,), (), (3, 5), (9000,), (1000, 1000)]
+    return [Case((shape, shape), {}, large=int(np.prod(shape)) == LARGE) for shape in shapes]
 
 
 def _cross_entropy(pull: bool) -> list[Case]:
@@ -94,7 +142,8 @@ def _norms(pull: bool) -> list[Case]:
 
 
 LAYERS: list[tuple[tuple[int, ...], int]] = [
-    ((0, 3), 1), ((1, 1), 1), ((5, 33), 1), ((70, 40), 1), ((2, 1025), 1), ((2, 3, 4), 2), ((7,), 1), ((1000, 1000), 1)
+    ((0, 3), 1), ((1, 1), 1), ((5, 33), 1), ((70, 40), 1), ((150, 33), 1), ((2, 1025), 1), ((2, 3, 4), 2), ((7,), 1),
+    ((1000, 1000), 1),
 ]  # fmt: skip
 
 
@@ -113,7 +162,18 @@ def _layers(pull: bool) -> list[Case]:
     return made
 
 
-BATCHES: list[tuple[int, ...]] = [(3, 0), (1, 1), (33, 3), (4, 3, 7), (2, 5, 5, 41), (2, 2, 1025), (10, 10, 100, 100)]
+BATCHES: list[tuple[int, ...]] = [
+    (3, 0),
+    (1, 1),
+    (33, 3),
+    (70, 40),
+    (3000, 3),
+    (65, 1, 130),
+    (4, 3, 7),
+    (2, 5, 5, 41),
+    (2, 2, 1025),
+    (10, 10, 100, 100),
+]
 
 
 def _batches(pull: bool) -> list[Case]:
@@ -304,18 +364,91 @@ def convolutions(which: str, of: Any = CONVOLUTIONS) -> list[Case]:
     return made
 
 
+def flags(*shape: int) -> Callable[[Any], np.ndarray]:
+    return lambda rng: rng.random(shape) > 0.4
+
+
+def _blind(*shape: int) -> Callable[[Any], np.ndarray]:
+    """Numbers to add; every third row may look nowhere."""
+    return lambda rng: np.where(np.arange(shape[-2])[:, None] % 3 == 1, -np.inf, rng.normal(size=shape))
+
+
+#: Leading axes of queries, and of keys and values; queries, keys, widths; a mask, and more. Two tiles at least.
+HEADS: list[tuple[Any, ...]] = [
+    ((2,), (2,), 37, 45, 5, 9, None, {}),
+    ((2,), (2,), 37, 45, 5, 9, None, {"causal": True}),
+    ((2,), (2,), 45, 37, 17, 3, None, {"causal": True}),
+    ((2, 1, 3), (2, 1, 1), 5, 35, 7, 5, None, {"causal": True}),  # groups of queries
+    ((1, 2, 3), (1, 2, 1), 35, 4, 7, 5, (1, 2, 1, 35, 4), {}),
+    ((2,), (3, 1), 5, 6, 2, 2, None, {}),
+    ((), (), 40, 33, 3, 4, flags(40, 33), {"causal": True}),
+    ((2, 3), (2, 3), 34, 33, 4, 4, lambda rng: (np.arange(34)[:, None] % 3 != 1) & (rng.random((34, 33)) > 0.3), {}),
+    ((2, 3), (2, 3), 34, 33, 4, 4, _blind(34, 33), {}),
+    ((2, 3), (2, 3), 34, 33, 4, 4, (3, 1, 33), {}),
+    ((2, 3), (2, 3), 34, 33, 4, 4, (2, 1, 34, 1), {"causal": True}),
+    ((2,), (2,), 34, 33, 4, 4, (33,), {}),
+    ((2,), (2,), 34, 33, 4, 4, (), {}),
+    ((2,), (2,), 34, 33, 4, 4, (34, 33), {"dropout": 0.3}),
+    ((2, 2), (2, 1), 34, 33, 4, 4, None, {"dropout": 0.6, "causal": True}),
+    ((2,), (2,), 3, 4, 4, 4, None, {"dropout": 1.0}),
+    ((2,), (2,), 3, 4, 4, 4, (3, 4), {"learned": False}),
+    ((0,), (0,), 3, 4, 4, 4, None, {}), ((2,), (2,), 0, 4, 4, 4, (1, 4), {}), ((2,), (2,), 3, 0, 4, 4, (3, 1), {}),
+    ((2,), (2,), 3, 4, 0, 4, None, {}), ((2,), (2,), 3, 4, 4, 0, None, {}), ((1,), (1,), 1, 1, 1, 1, None, {}),
+]  # fmt: skip
+#: Widths of heads for which there are other tiles.
+WIDE_HEADS = [((1,), (1,), 20, 18, e, f, None, {"causal": e > f}) for e, f in ((64, 50), (33, 100), (256, 256))]
+
+
+def _attended(keywords: dict[str, Any], arrays: list[Any]) -> list[Any]:
+    """What pulls back is given what came out."""
+    from .comparison import program
+
+    h, of_t, _, _, *given = arrays
+    with np.errstate(all="ignore"):
+        return [h, of_t, *program("attention", *given, **keywords), *given]
+
+
+def attending(pull: bool, heads: list[tuple[Any, ...]] = HEADS) -> list[Case]:
+    made = []
+    for lead, others, queries, keys, e, f, mask, keywords in heads:
+        key = (lambda rng: rng.integers(0, 2**62, 2)) if "dropout" in keywords else None
+        arrays = ((*lead, queries, e), (*others, keys, e), (*others, keys, f), mask, key)
+        shape = np.empty(mask(np.random.default_rng(0)).shape if callable(mask) else mask or ()).shape[:-2]
+        rows = (*np.broadcast_shapes(lead, others, shape), queries)
+        keywords = {"scale": 0.7, **keywords}
+        if pull:
+            after = functools.partial(_attended, keywords)
+            made.append(Case(((*rows, f), rows, (*rows, f), rows, *arrays), keywords, after=after))
+        else:
+            made.append(Case(arrays, keywords))
+    return made
+
+
 _ROWS_OF_ONE = functools.partial(_rows, lambda shape, reduced: (shape,))
 
 #: Cases by primitive.
 CASES: dict[str, list[Case]] = {
+    "attention": attending(pull=False),
+    "attention_pull": attending(pull=True),
     "softmax": _ROWS_OF_ONE(),
     "log_softmax": _ROWS_OF_ONE(),
     "softmax_pull": _rows(lambda shape, reduced: (shape, shape)),
     "log_softmax_pull": _rows(lambda shape, reduced: (shape, shape)),
-    "logsumexp": _reducing(lambda shape, reduced: (shape,)),
+    "logsumexp": _down(),
+    "sum": _down(),
+    "mean": _down(),
+    "prod": _down(_near_one),
+    "max": _down(empty=False),
+    "min": _down(empty=False),
+    "any": _down(_rarely(1.0)),
+    "all": _down(_rarely(0.0)),
+    "argmax": _down(lambda shape, _: (_few(shape),), empty=False, one=True),
+    "argmin": _down(empty=False, one=True),
+    "vector_norm": _down(lambda shape, _: (shape,), *({"ord": p} for p in (1, math.inf, 0, 3))),
+    "mean_squared_error": _errors(),
     "logsumexp_pull": _reducing(lambda shape, reduced: (reduced, positive(reduced), shape)),
-    "var": _reducing(lambda shape, reduced: (shape,), {"correction": 1.0}),
-    "std": _reducing(lambda shape, reduced: (shape,), {"correction": 1.0}),
+    "var": _down(lambda shape, reduced: (shape,), {"correction": 1.0}),
+    "std": _down(lambda shape, reduced: (shape,), {"correction": 1.0}),
     "var_pull": _reducing(lambda shape, reduced: (reduced, shape), {"correction": 0.5}),
     "std_pull": _reducing(lambda shape, reduced: (reduced, positive(reduced), shape), {"correction": 0.5}),
     "extreme_pull": _reducing(lambda shape, reduced: (reduced, ones(reduced), whole(shape))),

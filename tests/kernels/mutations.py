@@ -13,6 +13,46 @@ from typing import Any
 
 #: By module and kernel: what is replaced by what, wherever it occurs first.
 FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
+    "attention": {
+        "attention_values": [
+            ("sum[i] *= less;", ""),
+            ("out[i][j] *= less;", ""),
+            ("high = along(high, true);", ""),
+            ("first + BR : p.keys", "first : p.keys"),
+            ("logarithm(total) + top[i]", "logarithm(total) - top[i]"),
+            ("column > row", "column >= row"),
+            ("row * p.m.row + column", "column"),
+            ("first + r < count", "first + r <= count"),
+            ("r[0] >> 8", "r[1] >> 8"),
+            ("head * p.queries + row", "row"),
+            ("? s : -infinity()", "? s : 0"),
+            ("total == (A)0 ? -infinity()", "false ? -infinity()"),
+        ],
+        "attention_queries": [
+            ("- rest[i]);", "+ rest[i]);"),
+            ("rest[i] -= of_t", "rest[i] += of_t"),
+            ("= t[row * p.t.row] == -infinity() ? (A)0 :", "="),
+            ("out[i][j] * by.scale", "out[i][j]"),
+            ("first + BR : p.keys", "first : p.keys"),
+            ("gather(out, ss, ks, ty, tx)", "gather(out, ss, vs, ty, tx)"),
+        ],
+        "attention_keys": [
+            ("by_chance - rest", "by_chance + rest"),
+            ("= w * by_chance;", "= w;"),
+            ("first / BC * BC : 0", "first / BC * BC + BC : 0"),
+            ("gather(of_k, ss, qs", "gather(of_k, ps, qs"),
+            ("offset(p.h, p.others, one)", "0"),
+            ("(T)(of_k[i][j] * by.scale)", "(T)of_k[i][j]"),
+        ],
+        "attention_mask": [
+            ("column) - rest)", "column) + rest)"),
+            ("one_row ? p.queries : row0 + BR", "row0 + BR"),
+            ("one_column ? p.keys : column0 + BC", "column0 + BC"),
+            ("start >= first + BR", "start >= first"),
+            ("(one_row ? BR : r + 1)", "r + 1"),
+            ("tile % across", "tile % down"),
+        ],
+    },
     "rows": {
         "softmax": [
             ("- top) / total", "+ top) / total"),
@@ -27,14 +67,7 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("= SUM(inner_product)", "= MAX(inner_product)"),
         ],
         "log_softmax_pull": [("- power", "+ power"), ("(A)s[at]) * total", "(A)h[at]) * total")],
-        "logsumexp": [("+ top);", "- top);"), ("y[row]", "y[0]"), ("top = MAX(top);", "")],
         "logsumexp_pull": [("- shift", "+ shift"), ("(A)h[row]", "(A)h[0]"), ("(A)s[row]", "(A)s[0]")],
-        "variance": [
-            ("- mean) * ((A)x[at] - mean)", "- mean) * (A)x[0]"),
-            ("/ (A)freedom", "/ (A)n"),
-            ("rooted ? root(total) : total", "rooted ? total : root(total)"),
-            ("/ (A)n;", "/ (A)(n + 1);"),
-        ],
         "variance_pull": [("- mean));", "+ mean));"), ("scale *= 2;", ""), ("(A)h[row]", "(A)h[0]")],
         "extreme_pull": [
             ("ties += (A)x[at] == extreme", "ties += (A)x[at] != extreme"),
@@ -70,12 +103,30 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("(w ? (A)w[k] : (A)1);\n        y[at]", "(A)1;\n        y[at]"),
             ("means[row] = mean", "means[row] = -mean"),
         ],
+        "layer_pull": [
+            ("- d * inner_product", "+ d * inner_product"),
+            ("own[k] += (A)h[at] * d * rate", "own[k] += (A)h[at] * d"),
+            ("own[n + k] +=", "own[n + k] ="),
+            ("g < groups; ++g) total", "g < 1; ++g) total"),
+            ("step * gridDim.x + blockIdx.x", "blockIdx.x"),
+            ("- sum_h", "+ sum_h"),
+        ],
         "layer_columns": [
             ("- means[row]", "+ means[row]"),
             ("rates[row]", "rates[0]"),
-            ("row += 32", "row += 33"),
+            ("row += 8", "row += 9"),
             ("blockIdx.x * 32", "blockIdx.x * 31"),
             ("== 0 ? to_w : to_b", "== 1 ? to_w : to_b"),
+            ("first + chunk : rows", "first + chunk - 1 : rows"),
+        ],
+        "layer_parts": [("k < count", "k < count - 1"), ("to_b[at - n]", "to_w[at - n]")],
+        "batch_moments": [
+            ("to[1] = mean", "to[1] = 0"),
+            ("from[2] + d * d * n * part", "from[2]"),
+            ("(d - d * part) * from[3]", "d * from[3]"),
+            ("- d * part * sum_h", "+ d * part * sum_h"),
+            ("channel * gridDim.y + blockIdx.y", "channel + blockIdx.y"),
+            ("first + chunk : count", "first + chunk - 1 : count"),
         ],
         "batch_norm": [
             ("* scale + shift", "* scale - shift"),
@@ -197,6 +248,20 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("now > 0", "now < 0"),
         ],
     },
+    "reductions": {
+        "reduce": [
+            ("first + chunk : n", "first + chunk - 1 : n"),
+            ("row * count + part", "row * count"),
+            ("first + lane; k < end; k += deep) take", "first + lane; k < end; k += deep + 1) take"),
+            ("const A d = (A)x[place + k * inner] -", "const A d = (A)x[place + k * inner] +"),
+            ("if (threadIdx.x & m)", "if (false)"),
+            ("k < deep / 32; ++k) join", "k < deep / 32 - 1; ++k) join"),
+            ("first + k * across", "first + k"),
+            ("s.v * (s.top == top ? (A)1 : power(s.top - top)) + more", "s.v + more"),
+            ("(tied && (place) < s.at)", "tied"),
+        ],
+        "join_parts": [("k < count; k += 32", "k < count - 1; k += 32"), ("row * count + k", "k")],
+    },
     "windows": {
         "unfold_windows": [
             ("- p.padding[a] + k", "+ p.padding[a] + k"),
@@ -244,25 +309,64 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
     },
 }
 
-#: What the part of a module's sources that faults are planted in begins with, where functions are part of it.
-BEGINNINGS = {"convolution": "#define SQUARE 4", "windows": "struct Plan", "lists": "__device__ inline A infinity"}
-
 #: Primitives that a kernel serves, where they have other names.
 SERVES: dict[str, list[str]] = {
+    "reduce": ["sum", "mean_squared_error", "argmax", "var", "logsumexp"],
+    "join_parts": ["sum"],
+    **{key: ["vector_norm"] for key in ("squares", "sizes", "largest", "count", "powers")},
+    "var": ["var", "std"],
+    "attention_values": ["attention"],
+    **{key: ["attention_pull"] for key in ("attention_queries", "attention_keys", "attention_mask")},
     "softmax": ["softmax", "log_softmax"],
-    "variance": ["var", "std"],
     "variance_pull": ["var_pull", "std_pull"],
     "cross_entropy": ["cross_entropy_rows"],
+    "batch_moments": ["batch_norm", "batch_norm_pull"],
     "standardise": ["standardise", "layer_norm"],
     "standardise_pull": ["standardise_pull", "layer_norm_pull"],
-    "layer_columns": ["layer_norm_pull"],
     **{f"{kind}_step{way}": [f"{kind}_sequence{way}"] for kind in ("lstm", "gru", "rnn") for way in ("", "_pull")},
     **{name: ["convolution"] for name in ("conv", "conv_few")},
     **{name: ["convolution_input"] for name in ("conv_input", "conv_input_few")},
     **{name: ["convolution_weight"] for name in ("conv_weight", "conv_parts", "conv_weight_few")},
+    **{key: ["layer_norm_pull"] for key in ("layer_pull", "layer_columns")},
+    "layer_parts": ["layer_norm_pull"],
     "put_atomic": ["take_put", "put_along_axis_add"],
     "put_sorted": ["take_put"],
     "put_lines": ["put_along_axis_add"],
+}
+
+
+#: Where the part of a source begins that belongs to a family alone.
+OWN = {
+    "convolution": "#define SQUARE 4",
+    "lists": "__device__ inline A infinity",
+    "norms": "#define CHANNELS",
+    "windows": "struct Plan",
+    "attention": "struct Place",
+    "reductions": "#define SIZE(v)",
+}
+
+#: Faults in the states of reductions, by function: what is replaced by what in which part.
+STATE_FAULTS: dict[str, list[tuple[int, str, str]]] = {
+    "mean": [(4, "/ (A)number", "* (A)number")],
+    "prod": [(3, "*=", "+=")],
+    "max": [(1, "-infinity()", "0"), (3, "MOST", "LEAST")],
+    "min": [(1, "infinity()", "0"), (2, "LEAST", "MOST")],
+    "squares": [(4, "root(s.v)", "s.v"), (2, "v * v", "v")],
+    "sizes": [(2, "SIZE(v)", "v")],
+    "largest": [(2, "SIZE(v)", "v")],
+    "count": [(2, "(A)0;", "(A)1;")],
+    "powers": [(4, "(A)1 / ", ""), (2, "SIZE(v)", "v")],
+    "argmax": [(2, ">", "<"), (3, "if (b.at >= 0)", "")],
+    "argmin": [(2, "<", ">"), (3, "b.at, <", "b.at, >")],
+    "any": [(2, "!=", "=="), (3, "!=", "==")],
+    "all": [(1, "1", "0"), (3, "==", "!=")],
+    "logsumexp": [(4, "+ s.top", "- s.top"), (3, "b.v", "(A)1")],
+    "var": [
+        (2, "d / s.n", "d"),
+        (3, "s.v += b.v +", "s.v += b.v -"),
+        (3, "s.mean += d * part;", ""),
+        (4, "-number - 1", "-number"),
+    ],
 }
 
 
@@ -284,7 +388,7 @@ def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     before = {key: text for key, text in sources.items() if key.rpartition("_")[0] == kernel}
     assert before, f"there is no kernel {kernel}"
     for key, text in before.items():
-        body = text.rindex(BEGINNINGS.get(module, 'extern "C"'))
+        body = text.rindex(OWN.get(module, 'extern "C"'))
         assert old in text[body:], f"{kernel}: its source has no {old!r}"
         sources[key] = text[:body] + text[body:].replace(old, new, 1)
     sources.forget()
@@ -302,6 +406,22 @@ def faulty_launches() -> tuple[type[Exception], ...]:
     return cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError
 
 
+@contextlib.contextmanager
+def planted_state(name: str, part: int, old: str, new: str) -> Iterator[None]:
+    """A reduction's state with a fault, for the time of a block."""
+    reductions = importlib.import_module("lucidgrad.backends.cuda.kernels.reductions")
+    right = reductions.STATES[name]
+    assert old in right[part], f"{name}: its state has no {old!r}"
+    changed = [*right[:part], right[part].replace(old, new, 1), *right[part + 1 :]]
+    reductions.STATES[name] = tuple(changed)
+    reductions.constants.cache_clear()
+    try:
+        yield
+    finally:
+        reductions.STATES[name] = right
+        reductions.constants.cache_clear()
+
+
 def survives(kernel: str) -> bool:
     """Whether a comparison with the program, in single precision and without large cases, finds nothing."""
     from lucidgrad.determinism import use_deterministic_algorithms
@@ -310,7 +430,10 @@ def survives(kernel: str) -> bool:
     from .cases import CASES, conv, convolutions
     from .comparison import compare
 
+    norms: Any = importlib.import_module("lucidgrad.backends.cuda.kernels.norms")
+    room = norms.ROOM
     use_deterministic_algorithms(kernel in ("put_sorted", "put_lines"))
+    norms.ROOM = 0 if kernel in ("standardise_pull", "layer_columns") else room  # as for longer rows
     try:
         if kernel in FAULTS["lists"]:
             lists.check(kernel)
@@ -330,6 +453,7 @@ def survives(kernel: str) -> bool:
         return False
     finally:
         use_deterministic_algorithms(False)
+        norms.ROOM = room
     return True
 
 
@@ -348,6 +472,13 @@ def main(report: Callable[[str], Any] = print) -> int:
         if alive:
             report(f"survives: {kernel}: {old!r} -> {new!r}")
     total, kernels = len(faults), len({f[1] for f in faults})
+    for name, found in STATE_FAULTS.items():
+        for fault in found:
+            with planted_state(name, *fault):
+                alive = survives(name)
+            killed, total = killed + (not alive), total + 1
+            if alive:
+                report(f"survives: {name}: {fault}")
     for name, (_, _, pairs) in single.FAULTS.items():
         right = single.survives(name)
         if not right:

@@ -6,7 +6,7 @@ import lucidgrad as lg
 from bench import launches
 from lucidgrad import cudasim
 from lucidgrad.core.engine import tape_namespace as ops
-from lucidgrad.ops import losses, normalisation, pooling, steps, windows
+from lucidgrad.ops import attention, losses, normalisation, pooling, steps, windows
 
 pytestmark = pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")
 
@@ -36,6 +36,12 @@ CALLS = {
     "layer_norm": (normalisation.layer_norm, [(5, 40), (40,), (40,)], 1, 2),
     "rms_norm": (normalisation.rms_norm, [(5, 40), (40,)], 1, 2),
     "batch_norm": (lambda *xs: normalisation.batch_norm(*xs)[0], [(5, 4, 7), (4,), (4,)], 1, 1),
+    "attention": (lambda *xs: attention.attention(*xs, causal=True)[0], [(2, 9, 4), (2, 7, 4), (2, 7, 4)], 1, 2),
+    "sum": (lambda x: ops.sum(x, axis=0), [(40, 5)], 1, 0),
+    "mean": (lambda x: ops.mean(x, axis=1), [(5, 40)], 1, 1),
+    "max": (lambda x: ops.max(x, axis=1), [(5, 40)], 1, 1),
+    "vector_norm": (lambda x: ops.vector_norm(x, axis=1), [(5, 40)], 1, None),
+    "mean_squared_error": (losses.mean_squared_error, [(5, 40), (5, 40)], 1, None),
     "unfold_windows": (lambda x: windows.unfold_windows(x, dilation=(1, 1), **PLANE), [(2, 9, 9)], 1, 1),
     "max_pool": (lambda x: pooling.max_pool(x, dilation=(1, 1), **PLANE)[0], [(2, 9, 9)], 1, 1),
     "avg_pool": (lambda x: pooling.avg_pool(x, **PLANE), [(2, 9, 9)], 1, 1),
@@ -55,7 +61,7 @@ def test_one_forth_one_back(name):
         with cudasim.counting() as home:
             lg.autograd.grad(y, leaves, seed)
     assert forth is None or sum(there.launches.values()) == forth, there.launches
-    assert sum(home.launches.values()) == back, home.launches
+    assert back is None or sum(home.launches.values()) == back, home.launches
 
 
 @pytest.mark.parametrize("count", [3, 89, 90, 113, 1001])

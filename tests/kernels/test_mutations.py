@@ -3,6 +3,7 @@
 import importlib
 
 import pytest
+from thoroughness import cases
 
 import lucidgrad as lg
 from lucidgrad.backends.cuda import kernels
@@ -33,6 +34,13 @@ def test_every_kernel_says_how_many_threads_it_has(module):
 def test_a_planted_fault_is_found(fault):
     with mutations.planted(*fault):
         assert not mutations.survives(fault[1])
+
+
+@pytest.mark.parametrize("name", cases(["argmax", "logsumexp", "var"], list(mutations.STATE_FAULTS)))
+def test_a_fault_in_a_state_is_found(name):
+    for fault in mutations.STATE_FAULTS[name]:
+        with mutations.planted_state(name, *fault):
+            assert not mutations.survives(name), fault
 
 
 @pytest.mark.parametrize("name", single.FAULTS)

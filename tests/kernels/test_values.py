@@ -18,9 +18,19 @@ ADDING = ("take_put", "put_along_axis_add")
 
 
 def test_every_kernel_has_cases():
-    from lucidgrad.backends.cuda.kernels import convolution, norms, puts, recurrence, rows, windows
+    from lucidgrad.backends.cuda.kernels import (
+        attention,
+        convolution,
+        norms,
+        puts,
+        recurrence,
+        reductions,
+        rows,
+        windows,
+    )
 
-    tables = [module.TABLE for module in (convolution, norms, puts, recurrence, rows, windows)]
+    modules = (attention, convolution, norms, puts, recurrence, reductions, rows, windows)
+    tables = [module.TABLE for module in modules]
     assert {name for table in tables for name in table} == set(CASES)
     assert all(device.backend_named("cuda").kernels[name] is table[name] for table in tables for name in table)
 
@@ -45,6 +55,13 @@ def test_any_memory_layout(name, layout):
 def test_a_million_elements(name):
     for case in [case for case in CASES[name] if case.large][:2]:
         compare(name, case, "float32")
+
+
+def test_layers_too_wide_for_shared_memory(monkeypatch):
+    monkeypatch.setattr("lucidgrad.backends.cuda.kernels.norms.ROOM", 0)
+    for case in CASES["layer_norm_pull"]:
+        if not case.large:
+            compare("layer_norm_pull", case, "float32")
 
 
 @pytest.fixture

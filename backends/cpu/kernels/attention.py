@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from lucidgrad.backends.cpu.compiled import attention as compiled
+from lucidgrad.core import device
+from lucidgrad.core.primitive import registry
 
 #: Elements of the weights that are computed together.
 BLOCK = 131072
@@ -99,6 +101,13 @@ def _add_to(sums: Any, place: tuple[Any, ...], s: Any) -> None:
     part += np.add.reduce(s, axis=axes, keepdims=True) if axes else s
 
 
+def _summed_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """Sums over the axes along which an array of a shape was broadcast."""
+    lead = x.ndim - len(shape)
+    axes = (*range(lead), *(lead + a for a, n in enumerate(shape) if n != x.shape[lead + a]))
+    return np.add.reduce(x, axis=axes, keepdims=True).reshape(shape) if axes else x
+
+
 def _as_matrices(m: Any) -> Any:
     """A mask with two axes at least."""
     return m if m is None or m.ndim > 1 else m.reshape((1,) * (2 - m.ndim) + m.shape)
@@ -108,7 +117,13 @@ def _later(causal: bool, rows: int, columns: int) -> Any:
     return ~np.tri(rows, columns, dtype=bool) if causal else None
 
 
-def attention(q: Any, k: Any, v: Any, m: Any = None, *, scale: float = 1.0, causal: bool = False) -> Any:
+def attention(
+    q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *,
+    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
+) -> Any:  # fmt: skip
+    if r is not None:  # all weights at once
+        xp = device.by_array[np.ndarray].xp
+        return registry["attention"].program(xp, q, k, v, m, r, scale=scale, causal=causal, dropout=dropout)
     m = _as_matrices(m)
     lead, rows, columns = _lead(q, k, v, m), q.shape[-2], k.shape[-2]
     dtype = np.result_type(q, k, v)
@@ -127,14 +142,20 @@ def attention(q: Any, k: Any, v: Any, m: Any = None, *, scale: float = 1.0, caus
 
 
 def attention_pull(
-    h: Any, d: Any, t: Any, q: Any, k: Any, v: Any, m: Any = None, *, scale: float = 1.0, causal: bool = False
-) -> Any:
-    shape, m = None if m is None else m.shape, _as_matrices(m)
+    h: Any, e: Any, y: Any, t: Any, q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *,
+    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
+) -> Any:  # fmt: skip
+    if r is not None:
+        xp, arrays = device.by_array[np.ndarray].xp, (h, e, y, t, q, k, v, m, r)
+        keywords: dict[str, Any] = {"scale": scale, "causal": causal, "dropout": dropout, "learned": learned}
+        return registry["attention_pull"].program(xp, *arrays, **keywords)
+    shape, m, d = None if m is None else m.shape, _as_matrices(m), np.einsum("...e,...e->...", h, y) - e
+    shapes = q.shape, k.shape, v.shape
     lead, rows, columns = _lead(h, q, k, v, m, d[..., None], t[..., None]), q.shape[-2], k.shape[-2]
     dtype = np.result_type(h, q, k, v)
     to_q, to_k = _like(q, lead, rows, q.shape[-1], dtype), _like(k, lead, columns, k.shape[-1], dtype)
     to_v = _like(v, lead, columns, v.shape[-1], dtype)
-    to_m = np.zeros(m.shape, dtype) if m is not None and m.dtype != bool else None
+    to_m = np.zeros(m.shape, dtype) if learned and m is not None and m.dtype != bool else None
     rank = len(lead or (1,)) + 2
     sums = None if to_m is None else to_m.reshape((1,) * (rank - to_m.ndim) + to_m.shape)
     t = np.where(np.isneginf(t), t.dtype.type(0), t)
@@ -156,7 +177,7 @@ def attention_pull(
         np.matmul(p.swapaxes(-1, -2), hs, out=ends[2][place])
         np.matmul(s, ks, out=ends[0][place])
         np.matmul(s.swapaxes(-1, -2), qs, out=ends[1][place])
-    found = to_q, to_k, to_v
+    found = tuple(_summed_to(c, own) for c, own in zip((to_q, to_k, to_v), shapes, strict=True))
     return found if to_m is None else (*found, to_m.reshape(shape))
 
 

@@ -24,7 +24,9 @@ PORTIONS, MOST_SCORES = 8, 1 << 20
 def _accepts(equation: Equation) -> bool:
     """Whether C does it."""
     pull = equation.primitive.name == "attention_pull"
-    *floats, m = equation.inputs if len(equation.inputs) in (4, 7) else (*equation.inputs, None)
+    *floats, m, r = (*equation.inputs, None, None)[: 9 if pull else 5]
+    if r is not None:
+        return False
     if any(type(v) is not Variable for v in floats) or not (m is None or type(m) is Variable):
         return False
     arrays = [*floats, *equation.results]
@@ -56,6 +58,7 @@ class _Heads:
         self.given: dict[str, Place] = {}
         self.made: dict[str, Place] = {}
         self.others: dict[str, Place] = {}  # what is written and has not a matrix for each head
+        self.sums: list[tuple[str, int]] = []  # what several heads add to, and its elements
 
     def read(self, word: str, x: Place) -> Place:
         """A matrix for each head, as the BLAS takes it."""
@@ -71,7 +74,10 @@ class _Heads:
             if order[-1] == len(shape) - 1:
                 own = steps_of([shape[a] for a in order])
                 steps = tuple(own[order.index(a)] for a in range(len(shape)))
-        found = self.planner.where[v] = self.made[word] = Place(buffer, shape, steps)
+        found = self.planner.where[v] = Place(buffer, shape, steps)
+        if shape[:-2] != self.lead:  # several heads add to one matrix
+            self.sums.append((word, v.size))
+        found = self.made[word] = found.broadcast((*self.lead, *shape[-2:]))
         return found
 
     def scratch(self, word: str, *shape: int, dtype: Any) -> None:
@@ -85,7 +91,8 @@ class _Heads:
         places = self.given | self.made
         sizes, moved = collapsed(self.lead, [p.steps[:-2] for p in places.values()])
         first, last = ("begin", "end") if self.shared else ("0", str(self.heads))
-        lines = [f"for (long head = {first}; head < {last}; head++) {{"]
+        none = [f"for (long i = 0; i < {n}; i++) {word}[i] = 0;" for word, n in self.sums]
+        lines = [*none, f"for (long head = {first}; head < {last}; head++) {{"]
         rest = 1
         for a, n in reversed(list(enumerate(sizes))):
             lines.append(f"const long i{a} = head / {rest} % {n};")
@@ -119,8 +126,9 @@ class _Heads:
         assert two is not None
         assert three is not None
         assert not three[0] or n == 1
+        adds = int(any(c == f"{word}_at" for word, _ in self.sums))
         turns = [112 if t else 111 for t, _ in (one, two)]
-        return matrices(letter, *turns, m, n, k, (a, one[1]), (b, two[1]), 0, (c, three[1]), not self.shared)
+        return matrices(letter, *turns, m, n, k, (a, one[1]), (b, two[1]), adds, (c, three[1]), not self.shared)
 
 
 def _turned(x: Place) -> Place:
@@ -166,7 +174,7 @@ def _mask_slopes(
 
 
 def _plan_attention(planner: Planner, equation: Equation) -> None:
-    (q, k, v, *rest), (out, sums) = equation.inputs, equation.results
+    (q, k, v, *rest), (out, sums) = equation.inputs[:4], equation.results
     dtype, letter = out.dtype, out.dtype.char.replace("f", "s")
     rows, columns, width = q.shape[-2], k.shape[-2], v.shape[-1]
     heads = _Heads(planner, out.shape[:-2], rows * columns, q.shape[-1] + width, together=False)
@@ -196,14 +204,15 @@ def _plan_attention(planner: Planner, equation: Equation) -> None:
 
 
 def _plan_pull(planner: Planner, equation: Equation) -> None:
-    h, d, t, q, k, v, *rest = equation.inputs
+    h, e, y, t, q, k, v, *rest = equation.inputs[:8]
     dtype, letter = q.dtype, q.dtype.char.replace("f", "s")
     rows, columns = q.shape[-2], k.shape[-2]
-    features, lead = 3 * q.shape[-1] + 2 * v.shape[-1], equation.results[0].shape[:-2]
-    heads = _Heads(planner, lead, rows * columns, features, together=len(equation.results) > 3)
-    ph, pq, pk, pv = (heads.read(w, planner.place(x)) for w, x in (("h", h), ("q", q), ("k", k), ("v", v)))
+    features, lead = 3 * q.shape[-1] + 2 * v.shape[-1], h.shape[:-2]
+    together = len(equation.results) > 3 or any(r.shape[:-2] != lead for r in equation.results)
+    heads = _Heads(planner, lead, rows * columns, features, together)
+    py, ph, pq, pk, pv = (heads.read(w, planner.place(x)) for w, x in zip("yhqkv", (y, h, q, k, v), strict=True))
     ends = [heads.write(f"to_{x}", y, like) for x, y, like in zip("qkv", equation.results, (q, k, v), strict=False)]
-    sums = {w: planner.place(x).broadcast((*heads.lead, rows)) for w, x in (("t", t), ("d", d))}
+    sums = {w: planner.place(x).broadcast((*heads.lead, rows)) for w, x in (("t", t), ("of_t", e))}
     for w, p in sums.items():
         heads.given[w] = Place(p.buffer, (*p.shape, 1), (*p.steps, 1), p.offset)
     for w in ("p", "s"):
@@ -215,6 +224,7 @@ def _plan_pull(planner: Planner, equation: Equation) -> None:
     masked, factor = _mask(heads, rest[0] if rest else None, scale, rows, columns)
     slopes, share = _mask_slopes(heads, equation.results[3:], scale, rows, columns)
     kernel = "attention.attention_slopes", dtype.char
+    (down, along), (below, beside) = ph.steps[-2:], py.steps[-2:]
 
     at = {w: f"{w}_at" for w in (*"hqkv", "to_q", "to_k", "to_v")}
     weights, slopes_at = ((w, scores) for w in "ps")
@@ -226,7 +236,10 @@ def _plan_pull(planner: Planner, equation: Equation) -> None:
         f"for (long r = 0; r < {rows}; r++) {{",
         f"const {real(dtype)} all = t_at[r * {sums['t'].steps[-1]}];",
         f"total[r] = all == ({real(dtype)})-LG_INFINITY ? 0 : all;",
-        f"less[r] = d_at[r * {sums['d'].steps[-1]}];",
+        f"{real(dtype)} less_here = -of_t_at[r * {sums['of_t'].steps[-1]}];",
+        f"for (long c = 0; c < {v.shape[-1]}; c++)",
+        f"less_here += h_at[r * {down} + c * {along}] * y_at[r * {below} + c * {beside}];",
+        "less[r] = less_here;",
         "}",
         *masked,
         call(kernel, fields, str(rows), str(2 * rows * columns)),

@@ -4,12 +4,14 @@ import math
 from typing import Any
 
 import cupy
+import numpy as np
+from cupy.cuda import get_device_id
 
-from lucidgrad.backends.cuda.compiling import Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, launch, processors, splits, table
 
 BODIES = {
     "standardise": r"""
-extern "C" __global__ void standardise(
+extern "C" __global__ void BOUNDS standardise(
     const T *x, const T *w, const T *b, T *y, double eps, bool centred, LAYOUT) {
     ROW
     A mean = 0, total = 0;
@@ -29,7 +31,7 @@ extern "C" __global__ void standardise(
 """,
     # Weights w are there for a layer; means and rates are kept for its columns.
     "standardise_pull": r"""
-extern "C" __global__ void standardise_pull(
+extern "C" __global__ void BOUNDS standardise_pull(
     const T *h, const T *x, const T *w, T *y, A *means, A *rates, double eps, bool centred, LAYOUT) {
     ROW
     A mean = 0, total = 0, sum_h = 0, inner_product = 0;
@@ -56,82 +58,172 @@ extern "C" __global__ void standardise_pull(
     }
 }
 """,
-    # A block has 32 columns, and 32 rows at a time.
+    # A layer's rows and columns in one pass: a block goes through some of the rows, and keeps sums of columns in shared
+    # memory, one for each group of threads that has a row. Each thread adds to its own columns.
+    "layer_pull": r"""
+extern "C" __global__ void BOUNDS layer_pull(
+    const T *h, const T *x, const T *w, T *y, A *parts, double eps, bool centred, I rows, I n, int deep) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    const int across = 0, groups = blockDim.x / deep, group = threadIdx.x / deep, lane = threadIdx.x % deep;
+    const I inner = 1, steps = (rows + (I)gridDim.x * groups - 1) / ((I)gridDim.x * groups);
+    A *sums = (A *)memory, *own = sums + group * 2 * n;
+    for (I k = threadIdx.x; k < groups * 2 * n; k += blockDim.x) sums[k] = 0;
+    __syncthreads();
+    for (I step = 0; step < steps; ++step) {
+        const I row = (step * gridDim.x + blockIdx.x) * groups + group, length = row < rows ? n : 0, place = row * n;
+        A mean = 0, total = 0, sum_h = 0, inner_product = 0;
+        if (centred) {
+            EACH(k, at) mean += (A)x[at];
+            mean = SUM(mean) / (A)n;
+        }
+        EACH(k, at) {
+            A d = (A)x[at] - mean, g = (A)h[at] * (A)w[k];
+            total += d * d;
+            sum_h += g;
+            inner_product += g * d;
+        }
+        A rate = (A)1 / root(SUM(total) / (A)n + (A)eps);
+        sum_h = centred ? SUM(sum_h) / (A)n : (A)0;
+        inner_product = SUM(inner_product) * rate * rate / (A)n;
+        EACH(k, at) {
+            A d = (A)x[at] - mean;
+            y[at] = (T)(((A)h[at] * (A)w[k] - sum_h - d * inner_product) * rate);
+            own[k] += (A)h[at] * d * rate;
+            own[n + k] += (A)h[at];
+        }
+    }
+    __syncthreads();
+    for (I k = threadIdx.x; k < 2 * n; k += blockDim.x) {
+        A total = 0;
+        for (int g = 0; g < groups; ++g) total += sums[g * 2 * n + k];
+        parts[(I)blockIdx.x * 2 * n + k] = total;
+    }
+}
+""",
+    # The same for rows that are longer. A block has 32 columns of some of the rows, 8 rows at a time; where there are
+    # several parts, they are summed later.
     "layer_columns": r"""
-extern "C" __global__ void layer_columns(
-    const T *h, const T *x, const A *means, const A *rates, T *to_w, T *to_b, I rows, I n) {
-    __shared__ A parts[2][32][33];
-    const I column = (I)blockIdx.x * 32 + threadIdx.x;
+extern "C" __global__ void __launch_bounds__(256) layer_columns(
+    const T *h, const T *x, const A *means, const A *rates, T *to_w, T *to_b, A *parts, I rows, I n, I chunk) {
+    __shared__ A sums[2][8][33];
+    const I column = (I)blockIdx.x * 32 + threadIdx.x, first = (I)blockIdx.y * chunk;
+    const I end = first + chunk < rows ? first + chunk : rows;
     A weight = 0, bias = 0;
     if (column < n) {
-        for (I row = threadIdx.y; row < rows; row += 32) {
+        for (I row = first + threadIdx.y; row < end; row += 8) {
             A g = (A)h[row * n + column];
             weight += g * ((A)x[row * n + column] - means[row]) * rates[row];
             bias += g;
         }
     }
-    parts[0][threadIdx.y][threadIdx.x] = weight;
-    parts[1][threadIdx.y][threadIdx.x] = bias;
+    sums[0][threadIdx.y][threadIdx.x] = weight;
+    sums[1][threadIdx.y][threadIdx.x] = bias;
     __syncthreads();
     if (threadIdx.y < 2 && column < n) {
         A total = 0;
-        for (int k = 0; k < 32; ++k) total += parts[threadIdx.y][k][threadIdx.x];
-        (threadIdx.y == 0 ? to_w : to_b)[column] = (T)total;
+        for (int k = 0; k < 8; ++k) total += sums[threadIdx.y][k][threadIdx.x];
+        if (parts) parts[((I)blockIdx.y * 2 + threadIdx.y) * n + column] = total;
+        else (threadIdx.y == 0 ? to_w : to_b)[column] = (T)total;
     }
 }
 """,
-    # A block for each channel of (count, channels, places).
-    "batch_norm": r"""
-extern "C" __global__ void batch_norm(
-    const T *x, const T *w, const T *b, T *y, T *means, T *vars, double eps, I count, I channels, I places) {
-    const int group = blockDim.x;
-    const I channel = blockIdx.x, n = count * places;
-    A mean = 0, total = 0;
-    for (I k = threadIdx.x; k < n; k += group) mean += (A)x[(k / places * channels + channel) * places + k % places];
-    mean = SUM(mean) / (A)n;
-    for (I k = threadIdx.x; k < n; k += group) {
-        A d = (A)x[(k / places * channels + channel) * places + k % places] - mean;
+    "layer_parts": r"""
+extern "C" __global__ void __launch_bounds__(256) layer_parts(const A *parts, T *to_w, T *to_b, I count, I n) {
+    const I at = (I)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= 2 * n) return;
+    A total = 0;
+    for (I k = 0; k < count; ++k) total += parts[k * 2 * n + at];
+    if (at < n) to_w[at] = (T)total;
+    else to_b[at - n] = (T)total;
+}
+""",
+    # Of (count, channels, places). A block has a channel, and goes through places of several images at a time; without
+    # places it has neighbouring channels (across), so that what it reads is in order. Where several blocks share a
+    # channel, each a chunk of the images, moments of chunks are there before: count, mean, squares of distances from
+    # it, and of a cotangent the sum, and the sum of products with the distances.
+    "batch_moments": r"""
+extern "C" __global__ void BOUNDS batch_moments(const T *h, const T *x, A *parts, CHANNELS) {
+    CHANNEL
+    A mean = 0, total = 0, sum_h = 0, inner_product = 0;
+    const I own = (limit - first) * places;
+    EVERY(at) mean += (A)x[at];
+    mean = SUM(mean) / (A)(own > 0 ? own : 1);
+    EVERY(at) {
+        A d = (A)x[at] - mean;
         total += d * d;
+        if (h) {
+            sum_h += (A)h[at];
+            inner_product += (A)h[at] * d;
+        }
     }
-    total = SUM(total) / (A)n;
+    total = SUM(total);
+    sum_h = SUM(sum_h);
+    inner_product = SUM(inner_product);
+    if (channel < channels && is_first) {
+        A *to = parts + (channel * gridDim.y + blockIdx.y) * 5;
+        to[0] = (A)own;
+        to[1] = mean;
+        to[2] = total;
+        to[3] = sum_h;
+        to[4] = inner_product;
+    }
+}
+""",
+    "batch_norm": r"""
+extern "C" __global__ void BOUNDS batch_norm(
+    const T *x, const T *w, const T *b, T *y, T *means, T *vars, const A *parts, double eps, CHANNELS) {
+    CHANNEL
+    A mean = 0, total = 0, sum_h = 0, inner_product = 0;
+    if (parts) {
+        joined(parts, channel, channels, mean, total, sum_h, inner_product);
+    } else {
+        EVERY(at) mean += (A)x[at];
+        mean = SUM(mean) / (A)n;
+        EVERY(at) {
+            A d = (A)x[at] - mean;
+            total += d * d;
+        }
+        total = SUM(total);
+    }
+    total /= (A)n;
+    if (channel >= channels) return;
     const A scale = (A)w[channel] / root(total + (A)eps), shift = (A)b[channel];
-    for (I k = threadIdx.x; k < n; k += group) {
-        I at = (k / places * channels + channel) * places + k % places;
-        y[at] = (T)(((A)x[at] - mean) * scale + shift);
-    }
-    if (threadIdx.x == 0) {
+    EVERY(at) y[at] = (T)(((A)x[at] - mean) * scale + shift);
+    if (is_first && blockIdx.y == 0) {
         means[channel] = (T)mean;
         vars[channel] = (T)total;
     }
 }
 """,
     "batch_norm_pull": r"""
-extern "C" __global__ void batch_norm_pull(
-    const T *h, const T *x, const T *w, const T *m, const T *v, T *y, T *to_w, T *to_b, double eps,
-    I count, I channels, I places) {
-    const int group = blockDim.x;
-    const I channel = blockIdx.x, n = count * places;
+extern "C" __global__ void BOUNDS batch_norm_pull(
+    const T *h, const T *x, const T *w, const T *m, const T *v, T *y, T *to_w, T *to_b, const A *parts, double eps,
+    CHANNELS) {
+    CHANNEL
     A mean = 0, total = 0, sum_h = 0, inner_product = 0;
-    for (I k = threadIdx.x; k < n; k += group) mean += (A)x[(k / places * channels + channel) * places + k % places];
-    mean = SUM(mean) / (A)n;
-    for (I k = threadIdx.x; k < n; k += group) {
-        I at = (k / places * channels + channel) * places + k % places;
-        A d = (A)x[at] - mean;
-        total += d * d;
-        sum_h += (A)h[at];
-        inner_product += (A)h[at] * d;
+    if (parts) {
+        joined(parts, channel, channels, mean, total, sum_h, inner_product);
+    } else {
+        EVERY(at) mean += (A)x[at];
+        mean = SUM(mean) / (A)n;
+        EVERY(at) {
+            A d = (A)x[at] - mean;
+            total += d * d;
+            sum_h += (A)h[at];
+            inner_product += (A)h[at] * d;
+        }
+        total = SUM(total);
+        sum_h = SUM(sum_h);
+        inner_product = SUM(inner_product);
     }
-    const A rate = (A)1 / root(SUM(total) / (A)n + (A)eps);
-    sum_h = SUM(sum_h);
-    inner_product = SUM(inner_product) * rate;
+    const A rate = (A)1 / root(total / (A)n + (A)eps);
+    inner_product *= rate;
+    if (channel >= channels) return;
     const A scale = (A)w[channel] * rate;
     const A by_distance = ((A)2 * (A)v[channel] - scale * rate * inner_product) / (A)n;
     const A shift = ((A)m[channel] - scale * sum_h) / (A)n;
-    for (I k = threadIdx.x; k < n; k += group) {
-        I at = (k / places * channels + channel) * places + k % places;
-        y[at] = (T)((A)h[at] * scale + ((A)x[at] - mean) * by_distance + shift);
-    }
-    if (threadIdx.x == 0) {
+    EVERY(at) y[at] = (T)((A)h[at] * scale + ((A)x[at] - mean) * by_distance + shift);
+    if (is_first && blockIdx.y == 0) {
         to_w[channel] = (T)inner_product;
         to_b[channel] = (T)sum_h;
     }
@@ -139,7 +231,37 @@ extern "C" __global__ void batch_norm_pull(
 """,
 }
 
-SOURCES = Sources(BODIES, rows=True)
+CHANNELS = r"""
+#define CHANNELS I count, I channels, I places, I chunk, int across, int deep, int wide
+#define CHANNEL \
+    const I n = count * places, channel = across ? (I)blockIdx.x * across + threadIdx.x % across : (I)blockIdx.x; \
+    const int image0 = across ? threadIdx.x / across : threadIdx.x / wide, place0 = across ? 0 : threadIdx.x % wide; \
+    const int images = deep / wide; \
+    const I first = (I)blockIdx.y * chunk, last = first + chunk < count ? first + chunk : count; \
+    const I limit = channel < channels ? last : first; \
+    const bool is_first = image0 == 0 && place0 == 0;
+#define EVERY(at) \
+    for (I i_ = first + image0; i_ < limit; i_ += images) \
+        for (I p_ = place0, at = (i_ * channels + channel) * places + p_; p_ < places; p_ += wide, at += wide)
+
+__device__ inline void joined(const A *parts, I channel, I channels, A &mean, A &total, A &sum_h, A &inner_product) {
+    A n = 0;
+    const A *from = parts + (channel < channels ? channel : 0) * gridDim.y * 5;
+    for (unsigned int k = 0; k < gridDim.y; ++k, from += 5) {
+        if (from[0] <= (A)0) continue;
+        const A all = n + from[0], d = from[1] - mean, part = from[0] / all;
+        total += from[2] + d * d * n * part;
+        inner_product += from[4] + (d - d * part) * from[3] - d * part * sum_h;
+        sum_h += from[3];
+        mean += d * part;
+        n = all;
+    }
+}
+"""
+
+SOURCES = Sources(BODIES, ROWS + CHANNELS)
+#: Bytes of shared memory for sums of columns: every device has so much beside what reductions need.
+ROOM = 32 << 10
 
 
 def standardise(x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
@@ -176,42 +298,82 @@ def layer_norm_pull(h: Any, x: Any, w: Any, *, axes: int = 1, eps: float = 1e-5,
     rows = Rows(x.shape, _trailing(axes, x.ndim))
     h, x, w = contiguous(h, x, w)
     y, wide = cupy.empty(x.shape, x.dtype), "float64" if x.dtype.char == "d" else "float32"
+    to_w, to_b = cupy.empty(w.shape, x.dtype), cupy.empty(w.shape, x.dtype)
+    _, deep, threads, blocks = rows.layout()
+    room = threads // deep * 2 * rows.n * (8 if wide == "float64" else 4)
+    if room <= ROOM and rows.n and rows.rows:
+        blocks = min(blocks, 2 * processors(get_device_id()))
+        parts = cupy.empty((blocks, 2, rows.n), wide)
+        kernel, args = SOURCES.kernel("layer_pull", x.dtype), (h, x, w, y, parts, float(eps), centre)
+        kernel((blocks,), (threads,), (*args, rows.rows, rows.n, np.int32(deep)), shared_mem=room)
+        launch(SOURCES.kernel("layer_parts", x.dtype), 2 * rows.n, parts, to_w, to_b, blocks, rows.n)
+        return y, to_w, to_b
     means, rates = cupy.empty(rows.rows, wide), cupy.empty(rows.rows, wide)
     rows.launch(SOURCES.kernel("standardise_pull", x.dtype), h, x, w, y, means, rates, float(eps), centre)
-    to_w, to_b = cupy.empty(w.shape, x.dtype), cupy.empty(w.shape, x.dtype)
-    if rows.n:
-        kernel = SOURCES.kernel("layer_columns", x.dtype)
-        kernel(((rows.n + 31) // 32,), (32, 32), (h, x, means, rates, to_w, to_b, rows.rows, rows.n))
+    _columns(h, x, means, rates, to_w, to_b, rows.rows, rows.n)
     return y, to_w, to_b
 
 
-def _channels(x: Any) -> tuple[int, int, int, int]:
-    """Count, channels and places of a batch, and the threads that share a channel."""
+def _columns(h: Any, x: Any, means: Any, rates: Any, to_w: Any, to_b: Any, rows: int, n: int) -> None:
+    """Sums along columns, in parts of rows where the columns alone would leave multiprocessors without work."""
+    if not n:
+        return
+    tiles = -(-n // 32)
+    count = splits(tiles, rows, 64)
+    parts = cupy.empty((count, 2, n), means.dtype) if count > 1 else None
+    chunk = -(-rows // count)
+    kernel = SOURCES.kernel("layer_columns", x.dtype)
+    kernel((tiles, count), (32, 8), (h, x, means, rates, to_w, to_b, parts, rows, n, chunk))
+    if parts is not None:
+        launch(SOURCES.kernel("layer_parts", x.dtype), 2 * n, parts, to_w, to_b, count, n)
+
+
+def _channels(x: Any) -> tuple[tuple[int, int], int, tuple[Any, ...]]:
+    """Blocks and threads for a batch, and what kernels are told: how many threads a channel has, and how they lie."""
     count, channels, places = x.shape[0], x.shape[1], math.prod(x.shape[2:])
-    threads = 32
-    while threads < 1024 and threads * 4 < count * places:
-        threads *= 2
-    return count, channels, places, threads
+    across = min(channels, 32) if places == 1 else 0
+    deep, most = (1, 1024 // across) if across else (32, 1024)
+    while deep * 2 <= most and deep * 4 < count * places:
+        deep *= 2
+    wide = 1
+    while wide < places and wide < deep:
+        wide *= 2
+    tiles = -(-channels // across) if across else channels
+    each = -(-4 * deep // max(places, 1))  # images that are worth a block
+    few = 2 * tiles < processors(get_device_id())  # else it does not pay to read a batch twice
+    parts = splits(tiles, count, each) if few else 1
+    told = (count, channels, places, -(-count // parts), *map(np.int32, (across, deep, wide)))
+    return (tiles, parts), max(across, 1) * deep, told
+
+
+def _moments(h: Any, x: Any, grid: tuple[int, int], threads: int, told: tuple[Any, ...]) -> Any:
+    """Moments of chunks of images, where several blocks share a channel."""
+    if grid[1] == 1:
+        return None
+    parts = cupy.empty((x.shape[1], grid[1], 5), "float64" if x.dtype.char == "d" else "float32")
+    SOURCES.kernel("batch_moments", x.dtype)(grid, (threads,), (h, x, parts, *told))
+    return parts
 
 
 def batch_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5) -> Any:
-    count, channels, places, threads = _channels(x)
     x, w, b = contiguous(x, w, b)
+    channels = x.shape[1]
     y, mean, var = cupy.empty(x.shape, x.dtype), cupy.empty(channels, x.dtype), cupy.empty(channels, x.dtype)
     if channels:
-        kernel = SOURCES.kernel("batch_norm", x.dtype)
-        kernel((channels,), (threads,), (x, w, b, y, mean, var, float(eps), count, channels, places))
+        grid, threads, told = _channels(x)
+        arrays = (x, w, b, y, mean, var, _moments(None, x, grid, threads, told))
+        SOURCES.kernel("batch_norm", x.dtype)(grid, (threads,), (*arrays, float(eps), *told))
     return y, mean, var
 
 
 def batch_norm_pull(h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float = 1e-5) -> Any:
-    count, channels, places, threads = _channels(x)
     h, x, w, m, v = contiguous(h, x, w, m, v)
+    channels = x.shape[1]
     y, to_w, to_b = cupy.empty(x.shape, x.dtype), cupy.empty(channels, x.dtype), cupy.empty(channels, x.dtype)
     if channels:
-        kernel = SOURCES.kernel("batch_norm_pull", x.dtype)
-        arrays = (h, x, w, m, v, y, to_w, to_b)
-        kernel((channels,), (threads,), (*arrays, float(eps), count, channels, places))
+        grid, threads, told = _channels(x)
+        arrays = (h, x, w, m, v, y, to_w, to_b, _moments(h, x, grid, threads, told))
+        SOURCES.kernel("batch_norm_pull", x.dtype)(grid, (threads,), (*arrays, float(eps), *told))
     return y, to_w, to_b
 
 

@@ -1,15 +1,15 @@
-"""Hand-written kernels along rows: softmax and its kin, variance, extremes, cross-entropy; each is one launch."""
+"""Hand-written kernels that give something for every element of a row, or a loss: softmax and its kin, cotangents."""
 
 from typing import Any
 
 import cupy
 
-from lucidgrad.backends.cuda.compiling import Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, table
 from lucidgrad.backends.cuda.faults import note
 
 BODIES = {
     "softmax": r"""
-extern "C" __global__ void softmax(const T *x, T *y, bool logarithmic, LAYOUT) {
+extern "C" __global__ void BOUNDS softmax(const T *x, T *y, bool logarithmic, LAYOUT) {
     ROW
     A top = -infinity(), total = 0;
     EACH(k, at) top = larger(top, (A)x[at]);
@@ -25,7 +25,7 @@ extern "C" __global__ void softmax(const T *x, T *y, bool logarithmic, LAYOUT) {
 }
 """,
     "softmax_pull": r"""
-extern "C" __global__ void softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
     ROW
     A inner_product = 0;
     EACH(k, at) inner_product += (A)h[at] * (A)s[at];
@@ -34,7 +34,7 @@ extern "C" __global__ void softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
 }
 """,
     "log_softmax_pull": r"""
-extern "C" __global__ void log_softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS log_softmax_pull(const T *h, const T *s, T *y, LAYOUT) {
     ROW
     A total = 0;
     EACH(k, at) total += (A)h[at];
@@ -42,39 +42,16 @@ extern "C" __global__ void log_softmax_pull(const T *h, const T *s, T *y, LAYOUT
     EACH(k, at) y[at] = (T)((A)h[at] - power((A)s[at]) * total);
 }
 """,
-    "logsumexp": r"""
-extern "C" __global__ void logsumexp(const T *x, T *y, LAYOUT) {
-    ROW
-    A top = -infinity(), total = 0;
-    EACH(k, at) top = larger(top, (A)x[at]);
-    top = MAX(top);
-    if (!is_finite(top)) top = 0;
-    EACH(k, at) total += power((A)x[at] - top);
-    total = SUM(total);
-    if (row < rows && lane == 0) y[row] = (T)(logarithm(total) + top);
-}
-""",
     "logsumexp_pull": r"""
-extern "C" __global__ void logsumexp_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS logsumexp_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
     ROW
     A scale = row < rows ? (A)h[row] : (A)0, shift = row < rows ? (A)s[row] : (A)0;
     if (shift == -infinity()) shift = 0;
     EACH(k, at) y[at] = (T)(scale * power((A)x[at] - shift));
 }
 """,
-    "variance": r"""
-extern "C" __global__ void variance(const T *x, T *y, double freedom, bool rooted, LAYOUT) {
-    ROW
-    A mean = 0, total = 0;
-    EACH(k, at) mean += (A)x[at];
-    mean = SUM(mean) / (A)n;
-    EACH(k, at) total += ((A)x[at] - mean) * ((A)x[at] - mean);
-    total = SUM(total) / (A)freedom;
-    if (row < rows && lane == 0) y[row] = (T)(rooted ? root(total) : total);
-}
-""",
     "variance_pull": r"""
-extern "C" __global__ void variance_pull(const T *h, const T *s, const T *x, T *y, double freedom, LAYOUT) {
+extern "C" __global__ void BOUNDS variance_pull(const T *h, const T *s, const T *x, T *y, double freedom, LAYOUT) {
     ROW
     A mean = 0, scale = row < rows ? (A)h[row] : (A)0;
     if (s == 0) {
@@ -89,7 +66,7 @@ extern "C" __global__ void variance_pull(const T *h, const T *s, const T *x, T *
 }
 """,
     "cross_entropy": r"""
-extern "C" __global__ void cross_entropy(const T *x, const I *i, T *y, I ignored, NOTE, LAYOUT) {
+extern "C" __global__ void BOUNDS cross_entropy(const T *x, const I *i, T *y, I ignored, NOTE, LAYOUT) {
     ROW
     I target = row < rows ? i[row] : ignored;
     bool used = target != ignored;
@@ -107,7 +84,8 @@ extern "C" __global__ void cross_entropy(const T *x, const I *i, T *y, I ignored
 }
 """,
     "cross_entropy_pull": r"""
-extern "C" __global__ void cross_entropy_pull(const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
+extern "C" __global__ void BOUNDS cross_entropy_pull(
+    const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
     ROW
     I target = row < rows ? i[row] : ignored;
     A scale = target != ignored ? (A)h[row] : (A)0;
@@ -121,7 +99,7 @@ extern "C" __global__ void cross_entropy_pull(const T *x, const I *i, const T *h
 }
 """,
     "extreme_pull": r"""
-extern "C" __global__ void extreme_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
+extern "C" __global__ void BOUNDS extreme_pull(const T *h, const T *s, const T *x, T *y, LAYOUT) {
     ROW
     A share = row < rows ? (A)h[row] : (A)0, extreme = row < rows ? (A)s[row] : (A)0, ties = 0;
     EACH(k, at) ties += (A)x[at] == extreme ? (A)1 : (A)0;
@@ -132,7 +110,7 @@ extern "C" __global__ void extreme_pull(const T *h, const T *s, const T *x, T *y
 """,
 }
 
-SOURCES = Sources(BODIES, rows=True)
+SOURCES = Sources(BODIES, ROWS)
 
 
 def _like(name: str, axis: Any, *xs: Any, more: tuple[Any, ...] = ()) -> Any:
@@ -142,14 +120,6 @@ def _like(name: str, axis: Any, *xs: Any, more: tuple[Any, ...] = ()) -> Any:
     y = cupy.empty(xs[0].shape, xs[0].dtype)
     rows.launch(SOURCES.kernel(name, y.dtype), *xs, y, *more)
     return rows.back(y)
-
-
-def _down(name: str, x: Any, axis: Any, keepdims: bool, *more: Any) -> Any:
-    """Run a kernel that gives a value for each row."""
-    rows = Rows(x.shape, axis)
-    y = cupy.empty(rows.reduced_shape(keepdims), x.dtype)
-    rows.launch(SOURCES.kernel(name, x.dtype), rows.lay(x), y, *more)
-    return y
 
 
 def _up(name: str, axis: Any, h: Any, s: Any, x: Any, *more: Any) -> Any:
@@ -178,24 +148,12 @@ def log_softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
     return _like("log_softmax_pull", axis, h, s)
 
 
-def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return _down("logsumexp", x, axis, keepdims)
-
-
 def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return _up("logsumexp_pull", axis, h, s, x)
 
 
 def _freedom(x: Any, axis: Any, correction: float) -> float:
     return max(Rows(x.shape, axis).n - float(correction), 0.0)
-
-
-def var(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    return _down("variance", x, axis, keepdims, _freedom(x, axis, correction), False)
-
-
-def std(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    return _down("variance", x, axis, keepdims, _freedom(x, axis, correction), True)
 
 
 def var_pull(h: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
@@ -228,7 +186,7 @@ def cross_entropy_pull(x: Any, i: Any, h: Any, *, axis: int = -1, ignore_index: 
 
 TABLE = table(
     (
-        *(softmax, log_softmax, softmax_pull, log_softmax_pull, logsumexp, logsumexp_pull),
-        *(var, std, var_pull, std_pull, extreme_pull, cross_entropy_rows, cross_entropy_pull),
+        *(softmax, log_softmax, softmax_pull, log_softmax_pull, logsumexp_pull),
+        *(var_pull, std_pull, extreme_pull, cross_entropy_rows, cross_entropy_pull),
     )
 )

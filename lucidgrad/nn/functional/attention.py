@@ -9,7 +9,7 @@ from lucidgrad.ops.attention import attention
 from lucidgrad.tensor import Tensor
 
 from .arguments import check_floats
-from .dropouts import dropout
+from .dropouts import check_probability, dropout
 from .linear import linear
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
@@ -73,10 +73,16 @@ def scaled_dot_product_attention(
         query = query.to(lg.result_type(query, key, value))
     if enable_gqa:
         query, key, value, attn_mask, shape = _grouped(query, key, value, attn_mask)
-    if dropout_p > 0:
+    if dropout_p > 0 and not query.is_cuda:
         y = _with_dropout(query, key, value, attn_mask, dropout_p, is_causal, scale)
     else:
-        y = attention(query, key, value, attn_mask, scale=scale, causal=is_causal)[0]
+        options: dict[str, Any] = {"scale": scale, "causal": is_causal}
+        options["learned"] = attn_mask is not None and attn_mask.requires_grad
+        counter = None
+        if dropout_p > 0:
+            check_probability(dropout_p)
+            options["dropout"], counter = dropout_p, lg.randint(0, 2**62, (2,), device=query.device)
+        y = attention(query, key, value, attn_mask, counter, **options)[0]
     return y.reshape((*shape, *y.shape[-2:])) if enable_gqa else y
 
 

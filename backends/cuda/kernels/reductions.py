@@ -1,0 +1,304 @@
+"""Hand-written reductions, one family: what a row comes to, read once, whatever axes it lies along.
+
+A row goes through states: one that has seen nothing, what an element makes of it, and what two come to; so one kernel
+serves all functions, rows of any layout (`ROWS`), and rows that several blocks share: each leaves its state, and a
+second launch joins these in a fixed order. Bits are the same every time. Half precision is computed in single, and
+rounded once. Integers, flags and complex numbers are for CuPy's functions, and so is what they refuse.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import cupy
+import numpy as np
+
+from lucidgrad.backends.cuda.compiling import FLOATS, ROWS, Rows, Sources, contiguous, program_of, splits
+from lucidgrad.backends.cuda.library import LIBRARY
+
+#: By function: members of a state, what it is at first, what an element v (number k) makes of it, what it is with
+#: another one (b), and what it comes to.
+STATES: dict[str, tuple[str, str, str, str, str]] = {
+    "sum": ("A v;", "{0}", "s.v += v;", "s.v += b.v;", "s.v"),
+    "mean": ("A v;", "{0}", "s.v += v;", "s.v += b.v;", "s.v / (A)number"),
+    "prod": ("A v;", "{1}", "s.v *= v;", "s.v *= b.v;", "s.v"),
+    "max": ("A v;", "{-infinity()}", "MOST(v)", "MOST(b.v)", "s.v"),
+    "min": ("A v;", "{infinity()}", "LEAST(v)", "LEAST(b.v)", "s.v"),
+    "squares": ("A v;", "{0}", "s.v += v * v;", "s.v += b.v;", "root(s.v)"),
+    "sizes": ("A v;", "{0}", "s.v += SIZE(v);", "s.v += b.v;", "s.v"),
+    "largest": ("A v;", "{0}", "MOST(SIZE(v))", "MOST(b.v)", "s.v"),
+    "smallest": ("A v;", "{infinity()}", "LEAST(SIZE(v))", "LEAST(b.v)", "s.v"),
+    "count": ("A v;", "{0}", "s.v += v != (A)0 ? (A)1 : (A)0;", "s.v += b.v;", "s.v"),
+    "powers": ("A v;", "{0}", "s.v += raised(SIZE(v), (A)number);", "s.v += b.v;", "raised(s.v, (A)1 / (A)number)"),
+    "argmax": ("A v; I at;", "{-infinity(), -1}", "FIRST(v, k, >)", "if (b.at >= 0) FIRST(b.v, b.at, >)", "s.at"),
+    "argmin": ("A v; I at;", "{infinity(), -1}", "FIRST(v, k, <)", "if (b.at >= 0) FIRST(b.v, b.at, <)", "s.at"),
+    "any": ("A v;", "{0}", "if (v != (A)0) s.v = 1;", "if (b.v != (A)0) s.v = 1;", "s.v != (A)0"),
+    "all": ("A v;", "{1}", "if (v == (A)0) s.v = 0;", "if (b.v == (A)0) s.v = 0;", "s.v != (A)0"),
+    # Where all is -inf so far, nothing is added up.
+    "logsumexp": (
+        "A v, top;",
+        "{0, -infinity()}",
+        "raise(s, v, (A)1);",
+        "raise(s, b.top, b.v);",
+        "logarithm(s.v) + s.top",
+    ),
+    # Count, mean, and squares of distances from it.
+    "var": (
+        "A n, mean, v;",
+        "{0, 0, 0}",
+        "s.n += 1; const A d = v - s.mean; s.mean += d / s.n; s.v += d * (v - s.mean);",
+        "if (b.n > (A)0) { const A n = s.n + b.n, d = b.mean - s.mean, part = b.n / n;"
+        " s.v += b.v + d * d * s.n * part; s.mean += d * part; s.n = n; }",
+        "number < 0 ? root(s.v / (A)(-number - 1)) : s.v / (A)number",
+    ),
+}
+#: What functions give, where it is not the dtype of x.
+GIVES = {"argmax": "int64", "argmin": "int64", "any": "bool", "all": "bool"}
+
+COMMON = (
+    ROWS
+    + r"""
+#define SIZE(v) ((v) < (A)0 ? -(v) : (v))
+#define MOST(w) if ((w) > s.v || (w) != (w)) s.v = (w);
+#define LEAST(w) if ((w) < s.v || (w) != (w)) s.v = (w);
+// Of ties the first; what is not a number is before all else.
+#define FIRST(w, place, OVER) { \
+    const bool odd = (w) != (w), odd_so_far = s.v != s.v; \
+    const bool better = odd ? !odd_so_far : !odd_so_far && (w) OVER s.v; \
+    const bool tied = odd ? odd_so_far : (w) == s.v; \
+    if (s.at < 0 || better || (tied && (place) < s.at)) { s.v = (w); s.at = (place); } }
+__device__ inline float raised(float v, float p) { return powf(v, p); }
+__device__ inline double raised(double v, double p) { return pow(v, p); }
+#ifndef MEMBERS
+#define MEMBERS A v;
+#define NOTHING {0}
+#define TAKE s.v += v;
+#define JOIN s.v += b.v;
+#define COMES_TO s.v
+#define SHUFFLE b.v = __shfl_xor_sync(0xffffffff, s.v, m);
+typedef T R;
+#endif
+struct State { MEMBERS };
+// For logarithms of sums: more of exp(top).
+template <class S> __device__ inline void raise(S &s, A top, A more) {
+    if (top > s.top || top != top) {
+        s.v = s.v * (s.top == top ? (A)1 : power(s.top - top)) + more;
+        s.top = top;
+    } else if (more != (A)0 && top != -infinity()) {
+        s.v += more * (top == s.top ? (A)1 : power(top - s.top));
+    }
+}
+__device__ inline void take(State &s, A v, I k, double number) { TAKE }
+__device__ inline void join(State &s, State b) { JOIN }
+__device__ inline R outcome(State s, double number) { return (R)(COMES_TO); }
+
+__device__ inline State joined(State s, int across, int deep) {
+    __shared__ State parts[1024];
+    if (across == 0) {
+        for (int m = (deep < 32 ? deep : 32) / 2; m > 0; m /= 2) {
+            State b;
+            SHUFFLE
+            if (threadIdx.x & m) { const State t = s; s = b; b = t; }  // both lanes join in one order
+            join(s, b);
+        }
+        if (deep <= 32) return s;
+        __syncthreads();
+        if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = s;
+        __syncthreads();
+        s = parts[0];
+        for (int k = 1; k < deep / 32; ++k) join(s, parts[k]);
+        return s;
+    }
+    if (deep == 1) return s;
+    __syncthreads();
+    parts[threadIdx.x] = s;
+    __syncthreads();
+    const int first = threadIdx.x / (across * deep) * (across * deep) + threadIdx.x % across;
+    s = parts[first];
+    for (int k = 1; k < deep; ++k) join(s, parts[first + k * across]);
+    return s;
+}
+"""
+)
+
+BODIES = {
+    # Blocks of one row are neighbours: each has a chunk of its elements. x2 is what x is less by, if anything.
+    "reduce": r"""
+extern "C" __global__ void BOUNDS reduce(
+    const T *x, const T *x2, R *y, State *parts, double number, I count, I chunk, LAYOUT) {
+    const unsigned int part = blockIdx.x % (unsigned int)count;
+    ROW_OF((I)(blockIdx.x / (unsigned int)count))
+    const I first = part * chunk, end = first + chunk < n ? first + chunk : n;
+    State s = NOTHING;
+    if (row < rows) {
+        if (x2) for (I k = first + lane; k < end; k += deep) {
+            const A d = (A)x[place + k * inner] - (A)x2[place + k * inner];
+            take(s, d * d, k, number);
+        }
+        else for (I k = first + lane; k < end; k += deep) take(s, (A)x[place + k * inner], k, number);
+    }
+    s = joined(s, across, deep);
+    if (row < rows && lane == 0) {
+        if (parts) parts[row * count + part] = s;
+        else y[row] = outcome(s, number);
+    }
+}
+""",
+    # A warp for each row.
+    "join_parts": r"""
+extern "C" __global__ void __launch_bounds__(256) join_parts(const State *parts, R *y, double number, I count, I rows) {
+    const I row = ((I)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    const int lane = threadIdx.x % 32;
+    State s = NOTHING;
+    if (row < rows) for (I k = lane; k < count; k += 32) join(s, parts[row * count + k]);
+    s = joined(s, 0, 32);
+    if (row < rows && lane == 0) y[row] = outcome(s, number);
+}
+""",
+}
+
+SOURCES = Sources(BODIES, COMMON)
+#: Elements of a row that are worth a block of their own: so many, or so many for each thread.
+LEAST, LEAST_EACH = 4096, 16
+
+
+@functools.cache
+def constants(name: str) -> str:
+    """What the source is told of a function."""
+    members, nothing, take, join, comes_to = STATES[name]
+    own = [word.strip() for part in members.split(";") for word in part.strip()[1:].split(",") if word.strip()]
+    moves = " ".join(f"b.{word} = __shfl_xor_sync(0xffffffff, s.{word}, m);" for word in own)
+    result = {"int64": "long long", "bool": "bool", None: "T"}[GIVES.get(name)]
+    known = {"MEMBERS": members, "NOTHING": nothing, "TAKE": take, "JOIN": join, "COMES_TO": comes_to}
+    lines = "".join(f"#define {word} {text}\n" for word, text in {**known, "SHUFFLE": moves}.items())
+    return f"{lines}#define R {result}\n"
+
+
+@functools.cache
+def state_bytes(name: str, wide: int) -> int:
+    """The bytes of a state, of which all members are as wide as the widest."""
+    words = STATES[name][0].replace(",", ";").count(";")
+    return words * (8 if "I " in STATES[name][0] else wide)
+
+
+def reduced(name: str, x: Any, axis: Any, keepdims: bool, number: float = 0.0, x2: Any = None) -> Any:
+    """A function of the rows of an array along axes; ``number`` is what its outcome needs."""
+    rows = Rows(x.shape, axis)
+    y = cupy.empty(rows.reduced_shape(keepdims), GIVES.get(name, x.dtype))
+    if not rows.rows:
+        return y
+    across, deep, threads, blocks = rows.layout()
+    count = splits(blocks, rows.n, min(LEAST, LEAST_EACH * deep))
+    chunk, wide = -(-rows.n // count), 8 if x.dtype.char == "d" else 4
+    parts = cupy.empty(rows.rows * count * state_bytes(name, wide), "uint8") if count > 1 else None
+    told, given = constants(name), None if x2 is None else rows.lay(x2)
+    layout = (rows.rows, rows.n, rows.inner, np.int32(across), np.int32(deep))
+    kernel = SOURCES.kernel("reduce", x.dtype, told)
+    kernel((blocks * count,), (threads,), (rows.lay(x), given, y, parts, float(number), count, chunk, *layout))
+    if parts is not None:
+        kernel = SOURCES.kernel("join_parts", x.dtype, told)
+        kernel((-(-rows.rows // 8),), (256,), (parts, y, float(number), count, rows.rows))
+    return y
+
+
+# -- functions -----------------------------------------------------------------------------------
+def _takes(x: Any, axis: Any) -> bool:
+    """Whether the kernels take an array and axes; what is wrong with axes is CuPy's to say."""
+    if x.dtype.char not in FLOATS:
+        return False
+    axes = () if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    return all(type(a) is int and -x.ndim <= a < x.ndim for a in axes) and len({a % x.ndim for a in axes}) == len(axes)
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    if not _takes(x, axis) or (dtype is not None and dtype != x.dtype):
+        return LIBRARY.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    return reduced("sum", x, axis, keepdims)
+
+
+def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    if not _takes(x, axis) or (dtype is not None and dtype != x.dtype):
+        return LIBRARY.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    return reduced("prod", x, axis, keepdims)
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    def kernel(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if not _takes(x, axis) or not Rows(x.shape, axis).n:
+            return getattr(LIBRARY, name)(x, axis=axis, keepdims=keepdims)
+        return reduced(name, x, axis, keepdims)
+
+    return kernel
+
+
+def _flag(name: str) -> Callable[..., Any]:
+    def kernel(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if not _takes(x, axis):
+            return getattr(LIBRARY, name)(x, axis=axis, keepdims=keepdims)
+        return reduced(name, x, axis, keepdims)
+
+    return kernel
+
+
+def _place(name: str) -> Callable[..., Any]:
+    def kernel(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if isinstance(axis, (tuple, list)) or not _takes(x, axis) or not Rows(x.shape, axis).n:
+            return getattr(LIBRARY, name)(x, axis=axis, keepdims=keepdims)
+        return reduced(name, x, axis, keepdims)
+
+    return kernel
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if not _takes(x, axis):
+        return program_of("mean")(x, axis=axis, keepdims=keepdims)
+    return reduced("mean", x, axis, keepdims, Rows(x.shape, axis).n)
+
+
+def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    if not _takes(x, axis):
+        return program_of("var")(x, axis=axis, correction=correction, keepdims=keepdims)
+    return reduced("var", x, axis, keepdims, max(Rows(x.shape, axis).n - float(correction), 0.0))
+
+
+def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    if not _takes(x, axis):
+        return program_of("std")(x, axis=axis, correction=correction, keepdims=keepdims)
+    return reduced("var", x, axis, keepdims, -1 - max(Rows(x.shape, axis).n - float(correction), 0.0))
+
+
+def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if not _takes(x, axis):
+        return program_of("logsumexp")(x, axis=axis, keepdims=keepdims)
+    return reduced("logsumexp", x, axis, keepdims)
+
+
+_NORMS = {2: "squares", 1: "sizes", math.inf: "largest", -math.inf: "smallest", 0: "count"}
+
+
+def vector_norm(x: Any, /, *, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
+    if not _takes(x, axis) or (ord == -math.inf and not Rows(x.shape, axis).n):
+        return program_of("vector_norm")(x, ord=ord, axis=axis, keepdims=keepdims)
+    return reduced(_NORMS.get(ord, "powers"), x, axis, keepdims, float(ord))
+
+
+def mean_squared_error(x1: Any, x2: Any, /) -> Any:
+    if x1.dtype.char not in FLOATS or x2.dtype != x1.dtype or x1.shape != x2.shape:
+        return program_of("mean_squared_error")(x1, x2)
+    return reduced("mean", *contiguous(x1), None, False, x1.size, x2)
+
+
+TABLE: dict[str, Callable[..., Any]] = {
+    "sum": sum,
+    "prod": prod,
+    "mean": mean,
+    **{name: _extreme(name) for name in ("max", "min")},
+    **{name: _flag(name) for name in ("any", "all")},
+    **{name: _place(name) for name in ("argmax", "argmin")},
+    "var": var,
+    "std": std,
+    "logsumexp": logsumexp,
+    "vector_norm": vector_norm,
+    "mean_squared_error": mean_squared_error,
+}

@@ -1,0 +1,97 @@
+"""Attention on CUDA: the table of tiles, wide heads, memory, and what is not atomic."""
+
+import cupy
+import pytest
+
+import lucidgrad as lg
+from lucidgrad import cudasim
+from lucidgrad.backends.cuda.kernels import attention, attention_sources
+from lucidgrad.backends.cuda.kernels.attention_sources import TILES, tile_for
+from lucidgrad.core import device
+from lucidgrad.ops.attention import dropout_flags
+
+from . import cases
+from .comparison import compare
+
+lg.zeros(1, device="cuda")  # loads the back end
+F = lg.nn.functional
+
+
+@pytest.mark.parametrize("limit", TILES)
+def test_tiles_fit(limit):
+    for size, widths in TILES[limit].items():
+        for width, tile in widths.items():
+            down = tile.threads // tile.across
+            assert tile.shared_bytes(width, size) <= limit << 10
+            assert tile.threads % 32 == 0
+            assert 32 % tile.across == 0  # a row's results belong to one warp
+            assert tile.own % down == tile.others % tile.across == width % tile.across == tile.others % 4 == 0
+
+
+def test_the_largest_tile_that_fits_is_taken_if_there_is_work_for_all():
+    many = dict(rows=4096, heads=64, processors=100)
+    found = [tile_for(128, 4, room, **many) for room in (48, 64, 96, 99, 163, 227)]
+    assert found == [TILES[limit][4][128] for limit in (48, 48, 96, 96, 163, 227)]
+    assert tile_for(128, 4, 227, rows=128, heads=8, processors=100) == TILES[48][4][128]
+    assert tile_for(256, 8, 48, **many) is None
+    assert tile_for(256, 8, 99, **many) == TILES[96][8][256]
+
+
+@pytest.mark.skipif(not cudasim.is_installed(), reason="the emulated device's room is known")
+def test_the_device_says_how_much_room_there_is():
+    assert attention_sources.shared_room(0) == 163  # of compute capability 8.0
+
+
+@pytest.mark.parametrize("heads", cases.WIDE_HEADS, ids=lambda heads: f"{heads[4]}-{heads[5]}")
+def test_wide_heads(heads, monkeypatch):
+    monkeypatch.setattr(attention, "shared_room", lambda device: 48)
+    compare("attention", cases.attending(False, [heads])[0], "float32")
+    compare("attention_pull", cases.attending(True, [heads])[0], "float32")
+
+
+def test_heads_that_no_tile_is_for_take_the_program():
+    heads = ((1,), (1,), 3, 4, 300, 2, None, {})
+    compare("attention", cases.attending(False, [heads])[0], "float32")
+    compare("attention_pull", cases.attending(True, [heads])[0], "float32")
+    many = ((2, 1, 2, 1, 2), (1, 2, 1, 2, 1), 3, 4, 2, 2, None, {})  # leading axes that don't come to four
+    compare("attention", cases.attending(False, [many])[0], "float32")
+
+
+def peak_of(length, dtype, p=0.0):
+    """The most memory, in bytes, that forward and backward take beside what was given."""
+    q, k, v = (lg.zeros((1, length, 16), dtype=dtype, device="cuda").requires_grad_() for _ in range(3))
+    mask = lg.zeros((1, length), dtype=dtype, device="cuda")
+    before = lg.cuda.memory_allocated()
+    lg.cuda.reset_peak_memory_stats()
+    y = F.scaled_dot_product_attention(q, k, v, mask, p, is_causal=True)
+    y.backward(lg.ones_like(y))
+    return lg.cuda.max_memory_allocated() - before
+
+
+@pytest.mark.parametrize("p", [0.0, 0.25])
+def test_memory_is_linear_in_the_length(monkeypatch, p):
+    monkeypatch.setattr(attention._Launcher, "__call__", lambda *args: None)  # what is computed is not asked for
+    peaks = [peak_of(length, lg.float32, p) for length in (1024, 2048, 4096)]
+    assert peaks[1] <= 2.05 * peaks[0]
+    assert peaks[2] <= 2.05 * peaks[1]
+    assert peaks[1] < 2048 * 2048  # a byte for each weight
+
+
+def test_bits_are_the_same_every_time():
+    """Nothing is added in an order that changes."""
+    assert not any("atomic" in body for body in attention_sources.BODIES.values())
+
+
+def test_dropout_is_the_same_on_all_devices():
+    key = lg.asarray([12345678901234, 2**40 + 5])
+    flags = dropout_flags(key, shape=(3, 50), dropout=0.3)
+    assert flags.tolist() == dropout_flags(key.to("cuda"), shape=(3, 50), dropout=0.3).tolist()
+    assert 0.6 < flags.to(lg.float32).mean().item() < 0.8
+    q, k, v = (lg.rand(2, 5, 3, dtype=lg.float64) for _ in range(3))
+    options = dict(dropout=0.3, scale=0.4)
+    apply = device.backend_named("cuda").kernels["attention"]
+    from lucidgrad.ops.attention import attention as op
+
+    expected = op(q, k, v, None, key, **options)[0]
+    found = apply(*(cupy.asarray(x.numpy()) for x in (q, k, v)), None, cupy.asarray(key.numpy()), **options)[0]
+    cupy.testing.assert_allclose(found, expected.numpy(), rtol=1e-12)
