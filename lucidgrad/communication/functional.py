@@ -14,6 +14,7 @@ from lucidgrad.core import device as devices
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.primitive import LINEAR, primitive
 from lucidgrad.levels.layer import run
+from lucidgrad.levels.program import silenced
 from lucidgrad.levels.traced import tracing
 from lucidgrad.ops.reduction import amax, amin, prod
 from lucidgrad.ops.shape.joining import concat, stack, unstack
@@ -259,7 +260,7 @@ def _silenced(keywords: dict[str, Any]) -> dict[str, Any]:
 
 
 for _each in (rank_sum, rank_scatter, rank_gather, rank_broadcast, rank_reduce, rank_exchange, rank_pass):
-    _each.primitive.silenced = _silenced  # type: ignore[attr-defined]
+    silenced[_each.__name__] = _silenced
 
 
 # -- PyTorch's names -------------------------------------------------------------------------------

@@ -163,13 +163,7 @@ watchers: list[Callable[["Primitive", Callable[..., Any]], Callable[..., Any]]] 
 
 
 class Primitive:
-    """A declared primitive. ``op`` is the function that users call, compiled by `operators`.
-
-    ``silenced`` is there if other processes take part: then no program leaves the primitive out, does it twice, or in
-    another order. With the keywords that it makes of the usual ones, something of the same shape is computed alone.
-    """
-
-    silenced: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """A declared primitive. ``op`` is the function that users call, compiled by `operators`."""
 
     def __init__(
         self,
