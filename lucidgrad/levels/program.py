@@ -16,7 +16,7 @@ from lucidgrad.core.primitive import Primitive
 
 __all__ = [
     "Action", "Draws", "Equation", "Program", "Structure", "Variable", "actions", "acts", "communicates", "enter",
-    "inner", "silenced", "structured", "variables",
+    "inner", "structured", "variables",
 ]  # fmt: skip
 
 
@@ -243,14 +243,9 @@ def actions(equations: Iterable[Equation]) -> list[Action]:
     return found
 
 
-#: Primitives in which other processes take part: no program leaves one out, does it twice, or in another order.
-#: With the keywords that such a function makes of the usual ones, something of the same shape is computed alone.
-silenced: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-
-
 def communicates(equation: Equation) -> bool:
     """Whether other processes take part."""
-    return equation.primitive.name in silenced and type(equation.primitive) is Primitive
+    return type(equation.primitive) is Primitive and equation.primitive.silenced is not None
 
 
 def acts(equation: Equation) -> bool:

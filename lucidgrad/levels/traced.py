@@ -26,7 +26,7 @@ from lucidgrad.core.primitive import ELEMENTWISE, Primitive, registry
 
 from .layer import Layer, LayerBackend, Level, filled, namespace, run
 from .numbers import Outcome, TracedNumber, plain_number
-from .program import NUMBERS, Action, Equation, Program, Variable, silenced
+from .program import NUMBERS, Action, Equation, Program, Variable
 
 __all__ = [
     "BACKEND",
@@ -547,9 +547,9 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
                 return primitive.program(namespace, *args, **keywords)  # in which they are inputs
             keywords = {name: plain_number(value) for name, value in keywords.items()}
         words = keywords
-        if primitive.name in silenced and not level.ended:
+        if primitive.silenced is not None and not level.ended:
             level.trace.check_whole("processes communicated")
-            words = silenced[primitive.name](keywords) if level.trace.rehearses else keywords
+            words = primitive.silenced(keywords) if level.trace.rehearses else keywords
         y = dispatch.compute(primitive, values, words)
         trace: Trace = level.trace
         return y if level.ended or current.get() is not trace else trace.note(primitive, args, keywords, y)

@@ -11,7 +11,6 @@ from traces import apart, is_float
 
 import lucidgrad as lg
 from lucidgrad.core.primitive import registry
-from lucidgrad.levels.program import silenced
 
 
 def through_a_file(function, *args):
@@ -61,7 +60,7 @@ def test_a_primitive_in_a_file(name):
     draw = np.random.default_rng(0).normal
     seeds = [lg.asarray(draw(size=y.shape)).to(y.dtype) for y in forward(*args)]
     backward = gradients_of(forward, seeds)
-    if name in silenced:
+    if primitive.silenced is not None:
         with pytest.raises(RuntimeError, match=f"export: the function communicates with other processes .{name}"):
             through_a_file(forward, *args)
         return
