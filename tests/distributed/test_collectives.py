@@ -27,7 +27,7 @@ def test_tensors(check, ranks, results):
 def test_random_collectives(ranks, results):
     tried = seeds(60, 1000)
     (check,) = names(checks_fuzz)
-    results(checks_fuzz, check, ranks, LUCIDGRAD_TEST_CASES=f"{tried.start} {len(tried)}")
+    results(checks_fuzz, check, ranks, seconds=900, LUCIDGRAD_TEST_CASES=f"{tried.start} {len(tried)}")
 
 
 @pytest.mark.parametrize("aware", ["0", "1"], ids=["staged", "from the device"])
