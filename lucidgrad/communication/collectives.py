@@ -121,8 +121,14 @@ def all_reduce(tensor: Any, op: ReduceOp = ReduceOp.SUM, group: Any = None, asyn
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.all_reduce(x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.asarray([1.0, 2.0])
+    >>> dist.all_reduce(x)
+    >>> x.tolist()  # times the number of processes
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_reduce", _group("all_reduce", group)
     if found is None:
@@ -151,8 +157,14 @@ def all_gather_into_tensor(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.all_gather_into_tensor(all_of_them, x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> whole = lg.zeros(2 * dist.get_world_size())
+    >>> dist.all_gather_into_tensor(whole, lg.asarray([1.0, 2.0]))
+    >>> whole.tolist()
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_gather_into_tensor", _group("all_gather_into_tensor", group)
     if found is None:
@@ -193,9 +205,14 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> parts = [lg.empty_like(x) for _ in range(dist.get_world_size())]  # doctest: +SKIP
-    >>> dist.all_gather(parts, x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> parts = [lg.zeros(2) for _ in range(dist.get_world_size())]
+    >>> dist.all_gather(parts, lg.asarray([1.0, 2.0]))
+    >>> parts[dist.get_rank()].tolist()
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_gather", _group("all_gather", group)
     if found is None:
@@ -231,8 +248,14 @@ def reduce_scatter_tensor(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.reduce_scatter_tensor(part, x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> part = lg.zeros(2)
+    >>> dist.reduce_scatter_tensor(part, lg.ones(2 * dist.get_world_size()))
+    >>> part.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "reduce_scatter_tensor", _group("reduce_scatter_tensor", group)
     if found is None:
@@ -258,8 +281,14 @@ def reduce_scatter(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.reduce_scatter(part, list_of_tensors)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> part = lg.zeros(2)
+    >>> dist.reduce_scatter(part, [lg.ones(2) for _ in range(dist.get_world_size())])
+    >>> part.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "reduce_scatter", _group("reduce_scatter", group)
     if found is None:
@@ -302,8 +331,14 @@ def all_to_all_single(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.all_to_all_single(output, x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> y = lg.zeros(2 * dist.get_world_size())
+    >>> dist.all_to_all_single(y, lg.ones(2 * dist.get_world_size()))
+    >>> y.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_to_all_single", _group("all_to_all_single", group)
     if found is None:
@@ -358,8 +393,14 @@ def all_to_all(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.all_to_all(outputs, inputs)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> outputs = [lg.zeros(2) for _ in range(dist.get_world_size())]
+    >>> dist.all_to_all(outputs, [lg.ones(2) for _ in outputs])
+    >>> outputs[0].tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_to_all", _group("all_to_all", group)
     if found is None:
@@ -395,8 +436,11 @@ def barrier(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.barrier()  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> dist.barrier()
+    >>> dist.destroy_process_group()
     """
     name, found = "barrier", _group("barrier", group)
     if found is None:
@@ -430,8 +474,14 @@ def broadcast(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.broadcast(x, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.asarray([1.0, 2.0])
+    >>> dist.broadcast(x, 0)
+    >>> x.tolist()
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "broadcast", _group("broadcast", group)
     if found is None:
@@ -467,8 +517,14 @@ def reduce(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.reduce(x, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.asarray([1.0, 2.0])
+    >>> dist.reduce(x, 0)
+    >>> x.tolist()
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "reduce", _group("reduce", group)
     if found is None:
@@ -508,8 +564,14 @@ def gather(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.gather(x, parts if dist.get_rank() == 0 else None, dst=0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> parts = [lg.zeros(2) for _ in range(dist.get_world_size())] if dist.get_rank() == 0 else None
+    >>> dist.gather(lg.ones(2), parts, dst=0)
+    >>> parts[0].tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "gather", _group("gather", group)
     if found is None:
@@ -554,8 +616,14 @@ def scatter(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.scatter(x, parts if dist.get_rank() == 0 else None, src=0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x, parts = lg.zeros(2), [lg.ones(2) for _ in range(dist.get_world_size())]
+    >>> dist.scatter(x, parts if dist.get_rank() == 0 else None, src=0)
+    >>> x.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "scatter", _group("scatter", group)
     if found is None:
@@ -596,9 +664,12 @@ def isend(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.isend(x, 1).wait()  # doctest: +SKIP
-    True
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+    ...     dist.isend(lg.ones(2), 1).wait()
+    >>> dist.destroy_process_group()
     """
     return _sent("isend", tensor, dst, group, tag, group_dst)
 
@@ -642,9 +713,12 @@ def irecv(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.irecv(x, 0).wait()  # doctest: +SKIP
-    True
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_rank() == 1:
+    ...     dist.irecv(lg.zeros(2), 0).wait()
+    >>> dist.destroy_process_group()
     """
     return _received("irecv", tensor, src, group, tag, group_src)
 
@@ -674,8 +748,12 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.send(x, 1)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+    ...     dist.send(lg.ones(2), 1)
+    >>> dist.destroy_process_group()
     """
     work = _sent("send", tensor, dst, group, tag, group_dst)
     if work is not None:
@@ -694,9 +772,12 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.recv(x, 0)  # doctest: +SKIP
-    0
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_rank() == 1:
+    ...     dist.recv(lg.zeros(2), 0)
+    >>> dist.destroy_process_group()
     """
     work = _received("recv", tensor, src, group, tag, group_src)
     if work is None:
