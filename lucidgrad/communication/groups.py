@@ -227,7 +227,7 @@ def _parsed(backend: str | None) -> dict[str, str]:
     """The engines by kind of device."""
     if backend is None:  # a process that nobody launched with others needs no MPI
         return {"cpu": "mpi" if launching.said() or engines.missing("mpi") is None else "lone", "cuda": "auto"}
-    found = {}
+    found: dict[str, str] = {}
     for part in backend.lower().split(","):
         kind, colon, name = part.strip().partition(":")
         name = name if colon else kind
@@ -285,9 +285,10 @@ def init_process_group(
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> dist.init_process_group()  # doctest: +SKIP
-    >>> dist.get_rank(), dist.get_world_size()  # doctest: +SKIP
-    (0, 4)
+    >>> dist.init_process_group("lone")  # without an argument after mpiexec -n 4 python ...
+    >>> dist.get_rank(), dist.get_world_size()
+    (0, 1)
+    >>> dist.destroy_process_group()
     """
     if _made:
         raise ValueError("init_process_group: there is a group already; call destroy_process_group first")
@@ -411,8 +412,10 @@ def get_backend(group: Any = None) -> str:
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> dist.get_backend()  # doctest: +SKIP
-    'mpi'
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> dist.get_backend()
+    'lone'
+    >>> dist.destroy_process_group()
     """
     found = resolve(group, "get_backend")
     if found is None:
@@ -444,8 +447,10 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> dist.get_global_rank(dist.new_group([2, 3]), 0)  # doctest: +SKIP
-    2
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> dist.get_global_rank(dist.new_group([0]), 0)
+    0
+    >>> dist.destroy_process_group()
     """
     found = resolve(group, "get_global_rank")
     if found is None or not 0 <= group_rank < found.size():
@@ -459,8 +464,10 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> dist.get_group_rank(dist.new_group([2, 3]), 3)  # doctest: +SKIP
-    1
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> dist.get_group_rank(dist.new_group([0]), 0)
+    0
+    >>> dist.destroy_process_group()
     """
     found = resolve(group, "get_group_rank")
     if found is None or global_rank not in found.ranks:
@@ -474,8 +481,10 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> dist.get_process_group_ranks(None)  # doctest: +SKIP
-    [0, 1]
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> dist.get_process_group_ranks(None)
+    [0]
+    >>> dist.destroy_process_group()
     """
     found = resolve(group, "get_process_group_ranks")
     return [] if found is None else list(found.ranks)
@@ -519,7 +528,11 @@ def new_group(
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> pair = dist.new_group([0, 1])  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> group = dist.new_group([0])
+    >>> dist.get_world_size(group)
+    1
+    >>> dist.destroy_process_group()
     """
     world = resolve(None, "new_group")
     assert world is not None
@@ -568,7 +581,10 @@ def destroy_process_group(group: Any = None) -> None:
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> dist.destroy_process_group()  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> dist.is_initialized()
+    True
+    >>> dist.destroy_process_group()
     """
     found = resolve(group, "destroy_process_group")
     if found is None:
