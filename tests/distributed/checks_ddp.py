@@ -569,6 +569,22 @@ def check_the_wrapper_leaves_nothing_behind():
     assert copy.deepcopy(module)[0].weight.requires_grad
 
 
+def check_copies_exchange_their_own_gradients():
+    x, y = data(mlp, 0)
+    model = DistributedDataParallel(mlp(), gradient_as_bucket_view=True)
+    loss_of(model, mine(x), mine(y)).backward()
+    other = copy.deepcopy(model)
+    average = lg.optim.swa_utils.AveragedModel(model)
+    average.update_parameters(model)
+    other.zero_grad()
+    loss_of(other, mine(x), mine(y)).backward()
+    alone = mlp()
+    loss_of(alone, x, y).backward()
+    for p, q, r, s in zip(alone.parameters(), model.parameters(), other.parameters(), average.parameters()):
+        assert q is not r and q.grad is not r.grad and (q == s).all()
+        close(p.grad, q.grad), close(p.grad, r.grad)
+
+
 def check_a_group_of_some():
     n, rank = dist.get_world_size(), dist.get_rank()
     some = dist.new_group([n - 1])  # one alone: as it is

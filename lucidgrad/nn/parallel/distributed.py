@@ -1,6 +1,7 @@
 """One module in several processes, each with its part of a batch: gradients are those of the whole batch."""
 
 import contextlib
+import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -129,16 +130,32 @@ class DistributedDataParallel(Module):
         if init_sync:
             self._compare_parameters(named)
             self._broadcast([p for _, p in named] + self._synced_buffers(), 0)
-        trained = [(name, p) for name, p in named if p.requires_grad]
-        if not trained:
+        self._limits = limits
+        self._reducer = self._make_reducer()
+
+    def _make_reducer(self) -> Reducer:
+        ignored = self._buffers_ignored
+        named = [(n, p) for n, p in self.module.named_parameters() if n not in ignored and p.requires_grad]
+        if not named:
             raise RuntimeError(
                 "DistributedDataParallel: given a module without a parameter that requires grad, expected one; "
                 "without any it needs no wrapper"
             )
-        self._reducer = Reducer(
-            trained, self.process_group, limits, find_unused=find_unused_parameters, static_graph=static_graph,
-            as_views=gradient_as_bucket_view,
-        )  # fmt: skip
+        ways = {"find_unused": self.find_unused_parameters, "static_graph": self.static_graph}
+        return Reducer(named, self.process_group, self._limits, as_views=self.gradient_as_bucket_view, **ways)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "DistributedDataParallel":
+        """A module of its own, in the same group."""
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        shared = {"process_group": self.process_group, "_reducer": None, "_joining": None}
+        made.__dict__.update(
+            (name, shared[name] if name in shared else copy.deepcopy(value, memo)) for name, value in vars(self).items()
+        )
+        if self._reducer is not None:
+            made._reducer = made._make_reducer()
+            made._reducer.hook, made._reducer.syncs = self._reducer.hook, self._reducer.syncs
+        return made
 
     # -- what all begin with
     def _compare_parameters(self, named: Iterable[tuple[str, Any]]) -> None:
