@@ -1,6 +1,7 @@
 """A line on the standard error for whoever waits for more than two seconds: what is being done, and for how long.
 
-``LUCIDGRAD_PROGRESS=0`` (or ``CUDASIM_PROGRESS=0``) keeps it quiet. Nothing is said of what takes less.
+``LUCIDGRAD_PROGRESS=0`` (or ``CUDASIM_PROGRESS=0``) keeps it quiet. Nothing is said of what takes less. Of several
+processes that a launcher started together, the first one speaks for all.
 """
 
 import os
@@ -9,12 +10,19 @@ import threading
 import time
 from types import TracebackType
 
-__all__ = ["waiting"]
+__all__ = ["speaks", "waiting"]
 
 PATIENCE = 2.0  # seconds before anything is said
 AGAIN = 15.0  # seconds between lines at first; the pause grows, so that an hour has few lines
 PAUSE = 1.0  # seconds between waits for the same thing that still are one wait
 _SWITCHES, _OFF = ("LUCIDGRAD_PROGRESS", "CUDASIM_PROGRESS"), ("0", "off", "false", "no")
+#: Where launchers say which process this is: mpiexec of several makes, srun, torchrun.
+_NUMBERS = ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+
+
+def speaks() -> bool:
+    """Whether this process tells users of its progress: the first of those that were started together."""
+    return next((os.environ[name] for name in _NUMBERS if name in os.environ), "0") == "0"
 
 
 class _Topic:
@@ -53,9 +61,8 @@ class waiting:
 
     def __enter__(self) -> "waiting":
         self._start = time.monotonic()
-        self._quiet = any(
-            os.environ.get(name, "1").strip().lower() in ("0", "off", "false", "no") for name in _SWITCHES
-        )
+        off = any(os.environ.get(name, "1").strip().lower() in _OFF for name in _SWITCHES)
+        self._quiet = off or not speaks()
         if not self._quiet:
             with _lock:
                 self._topic = _topics.setdefault(self.what, _Topic())

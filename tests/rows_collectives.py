@@ -11,6 +11,8 @@ def _calls(*shapes, **keywords):
     return [call(ANY.draw(shape, 77 + i), group=alone, **keywords) for i, shape in enumerate(shapes)]
 
 
+_ALONG = [*_calls((2, 3), axis=1, length=3), *_calls((2,), axis=0, length=2), *_calls((0, 3), axis=0, length=0)]
+
 ROWS = {
     "rank_sum": [*_calls((2, 3), (), (0, 3)), *_calls((2, 3), mean=True)],
     "rank_gather": _calls((2, 3), (), (0, 3)),
@@ -23,4 +25,8 @@ ROWS = {
         call(np.zeros((0, 2)), group=alone, sent=(0,), received=(0,)),
     ],
     "rank_pass": [*_calls((2, 3), (), (0, 3), to=0, source=0), *_calls((2, 3), to=None, source=None)],
+    "rank_spread": _calls((2, 3), (), (0, 3)),
+    "rank_total": _calls((2, 3), (), (0, 3)),
+    "rank_join": _ALONG,
+    "rank_part": _ALONG,
 }

@@ -16,6 +16,7 @@ import scipy.linalg
 import scipy.special
 
 import lucidgrad.communication.functional
+import lucidgrad.communication.replication
 import lucidgrad.fft
 import lucidgrad.linalg
 import lucidgrad.nn

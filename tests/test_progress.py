@@ -168,3 +168,22 @@ def test_building_the_emulated_device(tmp_path):
         lines[0],
     )
     assert lines[-1].startswith("lucidgrad: building the emulated CUDA device: given up after")
+
+
+def test_the_first_of_several_processes_speaks(monkeypatch, capfd):
+    for name in ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"):
+        monkeypatch.delenv(name, raising=False)
+    assert progress.speaks()
+    for name in ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK"):  # a later one is asked first
+        monkeypatch.setenv(name, "0")
+        assert progress.speaks()
+        monkeypatch.setenv(name, "3")
+        assert not progress.speaks()
+    with waiting("working", finish=True):
+        time.sleep(0.5)
+    step = lg.compile(lambda x: x * 2 + 1, options={"verbose": True})
+    step(lg.ones(3))
+    assert capfd.readouterr() == ("", "")
+    monkeypatch.setenv("RANK", "0")
+    lg.compile(lambda x: x * 3 + 1, options={"verbose": True})(lg.ones(3))
+    assert "traced in" in capfd.readouterr().err

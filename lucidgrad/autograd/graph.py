@@ -15,11 +15,13 @@ from .keeping import (
     saved_tensors_hooks,
 )
 from .multigrad import register_multi_grad_hook
+from .passes import after_backward
 
 __all__ = [
     "GradientEdge",
     "Handle",
     "Node",
+    "after_backward",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",

@@ -31,7 +31,7 @@ __all__ = [
 
 
 # -- primitives ------------------------------------------------------------------------------------
-def _as_it_is(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
+def as_it_is(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     """All examples travel together."""
     return call(values[0], **keywords)
 
@@ -66,7 +66,7 @@ def _share(g: Any, group: ProcessGroup, mean: bool) -> Any:
     return g / group.size() if mean else g
 
 
-@primitive(LINEAR, vjp=lambda xp, g, *, group, mean: xp.rank_sum(g, group=group, mean=mean), batch=_as_it_is)
+@primitive(LINEAR, vjp=lambda xp, g, *, group, mean: xp.rank_sum(g, group=group, mean=mean), batch=as_it_is)
 def rank_sum(xp: Any, x: Any, /, *, group: Any, mean: bool = False) -> Any:
     """The sum of the arrays of all members of a group, or their mean; its own adjoint.
 
@@ -146,7 +146,7 @@ def rank_gather(xp: Any, x: Any, /, *, group: Any) -> Any:
 @primitive(
     LINEAR,
     vjp=lambda xp, g, *, group, root: xp.rank_reduce(g, group=group, root=root),
-    batch=_as_it_is,
+    batch=as_it_is,
 )
 def rank_broadcast(xp: Any, x: Any, /, *, group: Any, root: int) -> Any:
     """The array of one member; those of others only have its shape.
@@ -170,7 +170,7 @@ def rank_broadcast(xp: Any, x: Any, /, *, group: Any, root: int) -> Any:
 @primitive(
     LINEAR,
     vjp=lambda xp, g, *, group, root, mean: xp.rank_broadcast(_share(g, group, mean), group=group, root=root),
-    batch=_as_it_is,
+    batch=as_it_is,
 )
 def rank_reduce(xp: Any, x: Any, /, *, group: Any, root: int, mean: bool = False) -> Any:
     """The sum of the arrays of all members, or their mean, in one of them; zeros in the others.
@@ -220,7 +220,7 @@ def rank_exchange(xp: Any, x: Any, /, *, group: Any, sent: Any, received: Any) -
 @primitive(
     LINEAR,
     vjp=lambda xp, g, *, group, to, source, tag: xp.rank_pass(g, group=group, to=source, source=to, tag=tag),
-    batch=_as_it_is,
+    batch=as_it_is,
 )
 def rank_pass(xp: Any, x: Any, /, *, group: Any, to: int | None, source: int | None, tag: int = 0) -> Any:
     """An array of the same shape that another member sent, zeros if ``source`` is None; x is sent to ``to``, if any.
@@ -254,12 +254,13 @@ def rank_pass(xp: Any, x: Any, /, *, group: Any, to: int | None, source: int | N
     return tensor.array
 
 
-def _silenced(keywords: dict[str, Any]) -> dict[str, Any]:
+def silenced(keywords: dict[str, Any]) -> dict[str, Any]:
+    """With these keywords a primitive computes something of the same shape alone."""
     return {**keywords, "group": keywords["group"].silent}
 
 
 for _each in (rank_sum, rank_scatter, rank_gather, rank_broadcast, rank_reduce, rank_exchange, rank_pass):
-    _each.primitive.silenced = _silenced  # type: ignore[attr-defined]
+    _each.primitive.silenced = silenced  # type: ignore[attr-defined]
 
 
 # -- PyTorch's names -------------------------------------------------------------------------------

@@ -82,6 +82,10 @@ class ProcessGroup:
         """What the group is called."""
         return self._name
 
+    def program_terms(self) -> list[Any]:
+        """What a compiled program depends on: who is in the group, not how much they have said."""
+        return [self.ranks, self._rank]
+
     def __repr__(self) -> str:
         return f"ProcessGroup({self._name!r}, rank {self._rank} of {len(self.ranks)}, {self.backend()})"
 
@@ -336,8 +340,8 @@ def _begin_watch(world: ProcessGroup) -> None:
     door = None if host is None else host.split(range(world.size()))  # where those who leave meet
 
     def leave(seconds: float) -> bool:
-        if door is None:
-            return False
+        if door is None:  # nobody can be asked
+            return True
         try:
             door.barrier().wait(seconds)
         except TimeoutError:

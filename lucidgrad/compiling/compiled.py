@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
 
 import lucidgrad as lg
+from lucidgrad.backends.progress import speaks
 from lucidgrad.core import device
 from lucidgrad.core.modes import state, told, unusual
 from lucidgrad.func import trees
@@ -238,7 +239,9 @@ class Compiled:
             warn_user(f"compile: {self!r} runs as it is, since {reason}{at}; {WAY_OUT}")
 
     def _report(self, before: tally.Tally, traced: int, entry: Entry) -> None:
-        """Say what was made, and how long it took."""
+        """Say what was made, and how long it took: of several processes, the first one does."""
+        if not speaks():
+            return
         new = tally.Tally(*map(operator.sub, tally.of_process(), before))
         back = "" if entry.back is None else f" and {len(entry.back.backward)} of gradients"
         print(

@@ -59,6 +59,8 @@ class Reach:
         itself = getattr(type(thing), "function_itself", None)
         if itself is not None:  # compiled, too
             return [(thing.function_itself, path)]
+        if hasattr(type(thing), "program_terms"):  # it says itself what of it a program depends on
+            return self._watch(Others(path, thing, thing.program_terms))
         if isinstance(thing, types.MethodType):
             return [(thing.__self__, path), (thing.__func__, path)]
         if isinstance(thing, functools.partial):

@@ -236,7 +236,7 @@ class Session:
         targets = [i for i, node in enumerate(self._nodes) if node is not None]
         if not targets:  # it leads to what was made inside, which nobody can ask for
             return None
-        if any(_hooked(x._node) for x in growing.values()):
+        if any(self._hooked(x._node) for x in growing.values()):
             trace.fail("a result's history has hooks")
             return None
         if any(getattr(at, "saved", ()) is FREED for x in growing.values() for at in _nodes(x._node)):
@@ -255,6 +255,21 @@ class Session:
         reached = [(i, g) for i, g in zip(targets, found, strict=True) if g is not None]
         made += [trace.variable(g.array) for _, g in reached]
         return Grows(list(growing), variables, [i for i, _ in reached])
+
+    def _hooked(self, node: Any) -> bool:
+        """Whether a node, or one before it, has hooks that the program would not call.
+
+        The walk that gets gradients from the program writes them into ``.grad`` of leaves from outside, and calls what
+        waits for that.
+        """
+        own = {id(leaf) for leaf in self._nodes if type(leaf) is Leaf}
+        for at in _nodes(node):
+            extras = at.extras
+            if extras is None or not (extras.hooked or extras.retain is not None):
+                continue
+            if id(at) not in own or extras.tensor or extras.retain is not None:
+                return True
+        return False
 
     def _outputs(self, tensors: Sequence[Any], made: list[Any]) -> tuple[list[Any], dict[int, Any]]:
         """How the tensors of the result are made, and those that have a history, by the outputs that they are."""
@@ -339,11 +354,6 @@ def _nodes(node: Any) -> Iterator[Any]:
             seen.add(id(at))
             yield at
             todo += [following for following, _ in at.next_functions]
-
-
-def _hooked(node: Any) -> bool:
-    """Whether a node, or one before it, has hooks."""
-    return any(at.extras is not None and (at.extras.hooked or at.extras.retain is not None) for at in _nodes(node))
 
 
 def _release_history(node: Any, level: Any) -> None:

@@ -110,7 +110,7 @@ class Walk:
 
     __slots__ = (
         "_before", "accumulate", "arrived", "at_end", "callers", "create_graph", "here", "nested", "origins", "owned",
-        "pending", "plan", "retain_graph", "retained", "uses",
+        "pending", "plan", "retain_graph", "retained", "then", "uses",
     )  # fmt: skip
 
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: Any = None) -> None:
@@ -122,6 +122,7 @@ class Walk:
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
         self.at_end: list[Callable[[Walk], Any]] = []
+        self.then: list[Callable[[], Any]] | None = None  # called when all is written, before the caller goes on
         self.nested = False  # whether another walk ran inside: it may have freed what this one needs
         self._before: Recording | None = None  # what held outside, once functions run as `create_graph` says
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
@@ -157,6 +158,9 @@ class Walk:
                         place.enter()
                 if finish is not None:
                     finish()
+                if self.then is not None:
+                    for made in self.then:
+                        made()
         finally:  # again: an exception may come anywhere, be it between two steps of the first time
             if self._before is not None:
                 recording.set(self._before)
@@ -220,7 +224,8 @@ class Walk:
         plan, pending = self.plan, self.pending
         needed, take = plan.needed, pending.pop
         create_graph, free = self.create_graph, not self.retain_graph
-        special = plan.inner if not self.uses and not state.observers else set(plan.order)
+        special = plan.inner if not self.uses else plan.inner | plan.feeders
+        special = special if not state.observers else set(plan.order)
         add = self._add if not device.places else self.send
         array_type: Any = None
         xp: Any = tape_namespace

@@ -18,10 +18,11 @@ class Plan:
     """Which nodes a walk visits, youngest first: all that the roots reach, or those on the way to ``wanted``.
 
     Plain leaves are not among them: a cotangent that is sent to one has arrived. ``needed`` are the nodes that lead to
-    a wanted one (None: all do), ``inner`` the wanted ones that are no leaves, ``idle`` those whose rules need not run.
+    a wanted one (None: all do), ``inner`` the wanted ones that are no leaves, ``idle`` those whose rules need not run,
+    ``feeders`` those that send to a leaf with hooks.
     """
 
-    __slots__ = ("_dead", "_leaves", "idle", "inner", "needed", "order", "reached", "wanted")
+    __slots__ = ("_dead", "_leaves", "feeders", "idle", "inner", "needed", "order", "reached", "wanted")
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
         self.reached, self._dead, leaves = reach(roots)
@@ -33,6 +34,7 @@ class Plan:
         self.needed: set[Any] | None = None
         self.inner: set[Any] | frozenset[Any] = _NONE
         self.idle: set[Any] | frozenset[Any] = _NONE
+        self.feeders: set[Any] | frozenset[Any] = _NONE
         if wanted is not None:
             self.wanted = set(wanted)
             self.inner = self.wanted.difference(leaves)
@@ -55,10 +57,12 @@ class Plan:
         """Leaves with hooks, and how many cotangents each awaits: they fire when the last one arrives."""
         uses = {leaf: 0 for leaf in self._leaves if leaf.extras.hooked}  # type: ignore[union-attr]
         if uses:
+            self.feeders = set()
             for node in self.order:
                 for parent in node.inputs if node not in self.idle else ():
                     if parent in uses:
                         uses[parent] += 1
+                        self.feeders.add(node)
         return uses
 
 

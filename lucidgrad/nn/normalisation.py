@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.communication import groups
 from lucidgrad.nn import functional
+from lucidgrad.nn.functional.normalisation import batch_norm_of_all
 from lucidgrad.nn.module import Module
 from lucidgrad.nn.parameter import Parameter
 
@@ -138,10 +140,13 @@ class _BatchNorm(_Tracking):
         own = self.training or (self.running_mean is None and self.running_var is None)
         mean, var = (self.running_mean, self.running_var) if tracks or not self.training else (None, None)
         momentum = 0.0 if momentum is None else momentum
-        y = functional.batch_norm(input, mean, var, self.weight, self.bias, own, momentum, self.eps)
+        y = self._normalised(input, mean, var, own, momentum)
         if tracks:
             self.num_batches_tracked.add_(1)
         return y
+
+    def _normalised(self, x: lg.Tensor, mean: Any, var: Any, own: bool, momentum: Any) -> lg.Tensor:
+        return functional.batch_norm(x, mean, var, self.weight, self.bias, own, momentum, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -204,14 +209,17 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over all processes of a training: here there is one, so its batch is all.
+    """Batch normalisation over all processes of a training: while training, by the statistics of all their batches.
+
+    Batches may differ in size, and be empty. In evaluation, or without `init_process_group`, it is `BatchNorm2d` for
+    inputs of any sizes.
 
     Parameters
     ----------
     num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
         As for `BatchNorm2d`; the input has any sizes.
     process_group
-        Accepted for compatibility.
+        The processes whose batches belong together; all by default.
 
     Examples
     --------
@@ -240,6 +248,14 @@ class SyncBatchNorm(_BatchNorm):
     def _check_rank(self, x: lg.Tensor) -> None:
         if x.ndim < 2:
             raise ValueError(f"SyncBatchNorm: given an input of shape {tuple(x.shape)}, expected (n, channels, *sizes)")
+
+    def _normalised(self, x: lg.Tensor, mean: Any, var: Any, own: bool, momentum: Any) -> lg.Tensor:
+        group = None
+        if self.training and groups.is_initialized():
+            group = groups.resolve(self.process_group, "SyncBatchNorm")
+        if group is None or group.size() == 1:
+            return super()._normalised(x, mean, var, own, momentum)
+        return batch_norm_of_all(x, mean, var, self.weight, self.bias, momentum, self.eps, group)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

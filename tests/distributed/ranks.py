@@ -136,7 +136,7 @@ def main(module: str, folder: str) -> None:
     from lucidgrad import distributed as dist
 
     checks = importlib.import_module(module)
-    dist.init_process_group(timeout=datetime.timedelta(seconds=60))
+    dist.init_process_group(os.environ.get("LUCIDGRAD_TEST_BACKEND"), timeout=datetime.timedelta(seconds=60))
     with open(Path(folder) / str(dist.get_rank()), "w", buffering=1) as file:
         for name in names(checks):
             try:

@@ -135,6 +135,39 @@ def batch_norm(
     return y
 
 
+def batch_norm_of_all(
+    x: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, momentum: float, eps: float, group: Any
+) -> Any:
+    """`batch_norm` in training, by the statistics of the batches of all processes of a group, which may differ in size.
+
+    Each tells the others its mean, its sum of squared deviations and its number of values, in one message; so large
+    means lose no digits, and a batch may be empty.
+    """
+    from lucidgrad.communication import functional  # which few programs need
+
+    _check_channels("batch_norm", x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if _is_short(x):
+        wide: Any = [None if part is None else lg.astype(part, lg.float32) for part in (x, weight, bias)]
+        y = batch_norm_of_all(wide[0], running_mean, running_var, wide[1], wide[2], momentum, eps, group)
+        return lg.astype(y, x.dtype)
+    channels, axes = x.shape[1], (0, *range(2, x.ndim))
+    n = x.size // channels if channels else 0
+    mean = lg.sum(x, axis=axes) / max(n, 1)
+    deviations = lg.sum((x - _along_channels(mean, x.ndim)) ** 2, axis=axes)
+    own = lg.cat([mean, deviations, lg.full((1,), float(n), dtype=mean.dtype, device=x.device)])
+    rows = functional.all_gather_tensor(own.reshape(1, -1), 0, group=group)
+    means, squares, counts = rows[:, :channels], rows[:, channels:-1], rows[:, -1:].detach()
+    total = lg.clip(lg.sum(counts), 1.0, None)
+    mean = lg.sum(counts * means, axis=0) / total
+    var = lg.sum(squares + counts * (means - mean) ** 2, axis=0) / total
+    y = (x - _along_channels(mean, x.ndim)) * _along_channels(lg.rsqrt(var + eps), x.ndim)
+    if running_mean is not None or running_var is not None:
+        with lg.no_grad():
+            _track(running_mean, mean.detach(), momentum)
+            _track(running_var, var.detach() * (total / lg.clip(total - 1, 1.0, None)), momentum)
+    return lg.astype(_affine(y, weight, bias), x.dtype)
+
+
 def _given_or(x: Any, given: Any, value: float) -> Any:
     return given if given is not None else lg.full((x.shape[1],), value, dtype=x.dtype, device=x.device)
 

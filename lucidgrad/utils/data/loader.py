@@ -16,6 +16,7 @@ from .collation import default_collate, default_convert
 from .datasets import IterableDataset
 from .fetching import Exhausted, make_fetch
 from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_order, draw_seed
+from .sharing import DistributedSampler
 from .workers import Pool, raise_again
 
 __all__ = ["DataLoader"]
@@ -177,7 +178,11 @@ class DataLoader:
     def _begin(self) -> dict[str, Any]:
         """The numbers that an epoch follows from."""
         seed = draw_seed(self.generator)
-        return {"seed": seed, "order": draw_order(self._order), "batches": 0}
+        return {"seed": seed, "order": draw_order(self._order), "batches": 0, **self._share()}
+
+    def _share(self) -> dict[str, int]:
+        """Among how many processes the samples are shared, if they are."""
+        return {"replicas": self.sampler.num_replicas} if isinstance(self.sampler, DistributedSampler) else {}
 
     def _tasks(self, state: dict[str, Any]) -> Iterator[Any]:
         if self._streams:
@@ -246,6 +251,12 @@ class DataLoader:
         if state_dict["order"] is not None and not random:
             raise ValueError(
                 "DataLoader.load_state_dict: the state is that of a shuffling loader, this one has an order"
+            )
+        before, now = state_dict.get("replicas", 1), self._share().get("replicas", 1)
+        if before != now:
+            raise ValueError(
+                f"DataLoader.load_state_dict: given the state of one of {before} processes, expected {now}: the shares "
+                f"of an epoch are others; load the sampler's state and begin the epoch again"
             )
         self._state = dict(state_dict)
         self._resumed = None if state_dict.get("done") else dict(state_dict)

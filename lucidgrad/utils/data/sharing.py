@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.communication import groups
 
 from .samplers import Sampler
 
@@ -13,16 +14,17 @@ class DistributedSampler(Sampler):
     """The part of a dataset's indices that one of several processes visits.
 
     All processes shuffle alike, from a seed and the number of the epoch, so their parts never overlap. So that all
-    have as many, some indices come twice, or with ``drop_last`` some don't come at all.
+    have as many, some indices come twice, or with ``drop_last`` some don't come at all. Its state is what the order
+    follows from; how far a pass has come, a `DataLoader` knows, whose state goes on within it.
 
     Parameters
     ----------
     dataset
         What has a length.
     num_replicas
-        How many processes there are; by default one.
+        How many processes there are; by default those of `lucidgrad.distributed`'s group, or this one alone.
     rank
-        Which of them this one is, counted from 0.
+        Which of them this one is, counted from 0; by default its rank in that group.
     shuffle
         Whether the order is a random one, another one in each epoch that `set_epoch` names.
     seed
@@ -47,11 +49,16 @@ class DistributedSampler(Sampler):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        self.num_replicas, self.rank = 1 if num_replicas is None else num_replicas, 0 if rank is None else rank
+        connected = groups.is_initialized()
+        size, place = (groups.get_world_size(), groups.get_rank()) if connected else (1, 0)
+        self.num_replicas, self.rank = size if num_replicas is None else num_replicas, place if rank is None else rank
+        for name, given in {"num_replicas": self.num_replicas, "rank": self.rank, "seed": seed}.items():
+            if type(given) is not int:
+                raise TypeError(f"DistributedSampler: {name} is a {type(given).__name__}, expected an integer")
         if not 0 <= self.rank < self.num_replicas:
             raise ValueError(
                 f"DistributedSampler: given rank={self.rank} of num_replicas={self.num_replicas}, expected a rank from "
-                f"0 to {self.num_replicas - 1}"
+                f"0 to {max(self.num_replicas, 1) - 1} and at least one replica"
             )
         self.dataset, self.shuffle, self.seed, self.drop_last, self.epoch = dataset, shuffle, seed, drop_last, 0
 
@@ -69,6 +76,28 @@ class DistributedSampler(Sampler):
     def set_epoch(self, epoch: int) -> None:
         """Say which epoch begins, before a pass: each has an order of its own."""
         self.epoch = epoch
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the order follows from: the seed and the number of the epoch."""
+        return {"seed": self.seed, "epoch": self.epoch}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take the seed and the epoch of a state.
+
+        Examples
+        --------
+        >>> import lucidgrad as lg
+        >>> sampler, other = (lg.utils.data.DistributedSampler(range(9), seed=seed) for seed in (3, 4))
+        >>> sampler.set_epoch(2)
+        >>> other.load_state_dict(sampler.state_dict())
+        >>> list(other) == list(sampler)
+        True
+        """
+        if state_dict.keys() != {"seed", "epoch"}:
+            raise ValueError(
+                f"DistributedSampler.load_state_dict: given the keys {sorted(state_dict)}, expected ['epoch', 'seed']"
+            )
+        self.seed, self.epoch = state_dict["seed"], state_dict["epoch"]
 
     def draw(self) -> int:
         """The number that the order of a pass follows from."""

@@ -1,0 +1,101 @@
+"""Data parallel training on CUDA: gradients travel on a stream of their own while backward runs on others."""
+
+import contextlib
+
+import numpy as np
+from checks_ddp import close, data, loss_of, mine, mlp, whole
+
+import lucidgrad as lg
+from lucidgrad import cudasim, distributed as dist, nn
+from lucidgrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+from lucidgrad.nn.parallel import DistributedDataParallel
+
+
+def _modes():
+    """Work that runs at once, and work that runs only when something waits for it."""
+    yield contextlib.nullcontext()
+    if cudasim.is_installed():
+        yield cudasim.lazy()
+
+
+def _backward(model, x, y):
+    model.zero_grad()
+    loss_of(model, x, y).backward()
+    return [p.grad for p in model.parameters()]
+
+
+def check_gradients_are_those_of_the_whole_batch():
+    alone = mlp()
+    for options in ({}, {"bucket_cap_mb": 0.001, "gradient_as_bucket_view": True}):
+        for mode in _modes():
+            model = DistributedDataParallel(mlp().cuda(), device_ids=["cuda"], **options)
+            with mode:
+                for step in range(2):
+                    x, y = data(mlp, step)
+                    found = _backward(model, mine(x), mine(y).cuda())  # inputs are moved there
+                    for p, q in zip(_backward(alone, x, y), found):
+                        close(p, q.cpu())
+
+
+def check_another_stream():
+    """Backward on a stream that the user chose: what travels waits for it, and it waits for what has travelled."""
+    expected = _backward(mlp(), *data(mlp, 0))
+    for mode in _modes():
+        model, stream = DistributedDataParallel(mlp().cuda(), bucket_cap_mb=0.001), lg.cuda.Stream()
+        x, y = (mine(v).cuda() for v in data(mlp, 0))
+        lg.cuda.synchronize()
+        with mode:
+            with lg.cuda.stream(stream):
+                doubled = [g * 2 for g in _backward(model, x, y)]
+            stream.synchronize()
+            for p, q in zip(expected, doubled):
+                close(p * 2, q.cpu())
+
+
+def check_hooks_and_gradients_of_gradients():
+    x, y = data(mlp, 0)
+    expected = _backward(mlp(), x, y)
+    for mode in _modes():
+        model = DistributedDataParallel(mlp().cuda())
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+        with mode:
+            for p, q in zip(expected, _backward(model, mine(x).cuda(), mine(y).cuda())):
+                close(p, q.cpu(), 2e-3)
+    found = []
+    for m, part in ((mlp(), whole), (DistributedDataParallel(mlp().cuda()), lambda v: mine(v).cuda())):
+        loss_of(m, part(x), part(y)).backward(create_graph=True)
+        gradients = [p.grad for p in m.parameters()]
+        m.zero_grad()
+        sum((g**2).sum() for g in gradients).backward()
+        found.append([p.grad.cpu() for p in m.parameters()])
+    for p, q in zip(*found):
+        close(p, q)
+
+
+def check_statistics_of_all_batches():
+    x = lg.tensor(np.random.default_rng(0).normal(size=(12, 6)))
+    alone, layer = nn.BatchNorm1d(6).double(), nn.SyncBatchNorm(6).double().cuda()
+    for mode in _modes():
+        with mode:
+            ys = alone(x), layer(mine(x).cuda())
+            close(mine(ys[0]), ys[1].cpu())
+    close(alone.running_var, layer.running_var.cpu())
+
+
+def check_an_optimiser_and_a_scaler():
+    ends = []
+    for m, part in ((mlp(), whole), (DistributedDataParallel(mlp().cuda()), lambda v: mine(v).cuda())):
+        optimizer = lg.optim.AdamW(m.parameters(), lr=0.01)
+        scaler = lg.GradScaler(next(m.parameters()).device, init_scale=16.0)
+        for step in range(3):
+            optimizer.zero_grad()
+            x, y = data(mlp, step)
+            scaler.scale(loss_of(m, part(x), part(y))).backward()
+            scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(m.parameters(), 0.5)
+            scaler.step(optimizer)
+            scaler.update()
+        ends.append([p.detach().cpu() for p in m.parameters()])
+    for p, q in zip(*ends):
+        close(p, q, 1e-6)
+    assert dist.get_backend() == "cpu:mpi,cuda:nccl"
