@@ -260,7 +260,7 @@ def silenced(keywords: dict[str, Any]) -> dict[str, Any]:
 
 
 for _each in (rank_sum, rank_scatter, rank_gather, rank_broadcast, rank_reduce, rank_exchange, rank_pass):
-    _each.primitive.silenced = silenced  # type: ignore[attr-defined]
+    _each.primitive.silenced = silenced  # type: ignore[union-attr]
 
 
 # -- PyTorch's names -------------------------------------------------------------------------------

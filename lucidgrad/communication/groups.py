@@ -227,7 +227,7 @@ def _parsed(backend: str | None) -> dict[str, str]:
     """The engines by kind of device."""
     if backend is None:
         return {"cpu": "mpi", "cuda": "auto"}
-    found = {}
+    found: dict[str, str] = {}
     for part in backend.lower().split(","):
         kind, colon, name = part.strip().partition(":")
         name = name if colon else kind
