@@ -267,12 +267,43 @@ def check_what_nccl_does_not_do():
 
 
 def check_streams_of_the_user():
-    """The streams that wait are those that calls are made from."""
+    """The streams that wait are those that calls are made from, and they stay the current ones."""
     rank, n = _rank()
+    mine, other = lg.cuda.Stream(), lg.cuda.Stream()
     x = lg.full((SIZE,), rank + 1.0, device="cuda")
-    with lg.cuda.stream(lg.cuda.Stream()) as _:
-        x = x * 2
-        work = dist.all_reduce(x, async_op=True)
-    work.wait()
-    y = x + 1
-    assert (y == n * (n + 1) + 1).all()
+    lg.cuda.synchronize()
+
+    def run():
+        with lg.cuda.stream(mine):
+            y = x * 1
+            y += 1
+            work = dist.all_reduce(y, async_op=True)
+            assert lg.cuda.current_stream() == mine
+        with lg.cuda.stream(other):
+            work.wait()
+            assert lg.cuda.current_stream() == other
+            z = y * 2
+            assert (z.cpu() == n * (n + 1) + 2 * n).all()
+        assert lg.cuda.current_stream() == lg.cuda.default_stream()
+
+    _both_modes(run)
+
+
+def check_graphs():
+    """What is captured communicates at each launch, on the stream that captured it."""
+    rank, n = _rank()
+    x, stream = lg.full((SIZE,), rank + 1.0, device="cuda"), lg.cuda.Stream()
+    dist.all_reduce(x.clone())
+    lg.cuda.synchronize()
+    dist.barrier()
+    with lg.cuda.stream(stream):
+        raw = stream.place.stream
+        raw.begin_capture()
+        x += 1
+        dist.all_reduce(x)
+        x *= 2
+        graph = raw.end_capture()
+        for _ in range(2):
+            graph.launch(raw)
+        first = n * (n + 1) + 2 * n
+        assert (x.cpu() == 2 * n * (first + 1)).all()
