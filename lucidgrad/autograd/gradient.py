@@ -234,10 +234,11 @@ def backward(
     plan = Plan(map(_first, roots), wanted)
     plan.check_alive()
     walk = Walk(plan, create_graph, retain, accumulate=accumulate)
-    walk.run(roots if create_graph else _raw_seeds(roots), functools.partial(_write, walk, targets))
+    walk.then.append(functools.partial(_write, targets))
+    walk.run(roots if create_graph else _raw_seeds(roots))
 
 
-def _write(walk: Walk, targets: list[Tensor] | None) -> None:
+def _write(targets: list[Tensor] | None, walk: Walk) -> None:
     """Add what arrived to ``.grad``."""
     arrived = walk.arrived
     if targets is None:

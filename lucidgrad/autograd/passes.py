@@ -37,9 +37,7 @@ def after_backward(function: Callable[[], Any]) -> None:
     walk = state.walking
     if walk is None:
         raise RuntimeError("after_backward: no backward is under way; call it in a hook")
-    if walk.then is None:
-        walk.then = []
-    walk.then.append(function)
+    walk.then.append(lambda walk: function())
 
 
 def awaited(tensors: Sequence[Tensor]) -> list[bool]:

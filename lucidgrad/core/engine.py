@@ -122,15 +122,15 @@ class Walk:
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
         self.at_end: list[Callable[[Walk], Any]] = []
-        self.then: list[Callable[[], Any]] | None = None  # called when all is written, before the caller goes on
+        self.then: list[Callable[[Walk], Any]] = []  # what follows a success, before the caller goes on
         self.nested = False  # whether another walk ran inside: it may have freed what this one needs
         self._before: Recording | None = None  # what held outside, once functions run as `create_graph` says
         self.here: Any = None  # the place that work goes to; None while no back end with streams took part
         self.callers: dict[Any, Any] = {}  # device -> the place that was current when the walk began
         self.origins: dict[Any, Any] = {}  # node -> the place its pending cotangent was made at
 
-    def run(self, seeds: Sequence[tuple[Any, Any]], finish: Callable[[], None] | None = None) -> None:
-        """Walk from the seeds, pairs of node and cotangent; then `finish`, where warnings are still silenced."""
+    def run(self, seeds: Sequence[tuple[Any, Any]]) -> None:
+        """Walk from the seeds, pairs of node and cotangent; what follows is done where warnings are still silenced."""
         outer = walking.get()
         room = _ROOM if outer is not None and sys.getrecursionlimit() < _DEEPEST else 0
         try:
@@ -156,11 +156,8 @@ class Walk:
                         call(self)
                     for place in self.callers.values():
                         place.enter()
-                if finish is not None:
-                    finish()
-                if self.then is not None:
-                    for made in self.then:
-                        made()
+                for follow in self.then:
+                    follow(self)
         finally:  # again: an exception may come anywhere, be it between two steps of the first time
             if self._before is not None:
                 recording.set(self._before)
@@ -173,9 +170,8 @@ class Walk:
             recording.set(Recording(self.create_graph, None))
 
     def _sow(self, seeds: Sequence[tuple[Any, Any]]) -> None:
-        for node, _ in seeds if self.uses else ():
-            if node in self.uses:
-                self.uses[node] += 1
+        for node in [node for node, _ in seeds if node in self.uses]:
+            self.uses[node] += 1
         for node, g in seeds:
             if device.places:
                 self.here = place_of(raw(g))
@@ -183,9 +179,8 @@ class Walk:
 
     def _reap(self) -> None:
         pending, arrived = self.pending, self.arrived
-        for node in list(filter(extras_of_node, pending)):
-            if type(node) is Leaf:  # a plain one when the walk began: it got a hook on the way
-                self._finish(node)
+        for leaf in [node for node in filter(extras_of_node, pending) if type(node) is Leaf]:
+            self._finish(leaf)  # a plain one when the walk began: it got a hook on the way
         arrived.update(pending)  # what no node of the walk took is at a leaf
         pending.clear()
         dtypes = map(_dtype_of_tensor if self.create_graph else _dtype_of_array, arrived.values())
@@ -224,8 +219,7 @@ class Walk:
         plan, pending = self.plan, self.pending
         needed, take = plan.needed, pending.pop
         create_graph, free = self.create_graph, not self.retain_graph
-        special = plan.inner if not self.uses else plan.inner | plan.feeders
-        special = special if not state.observers else set(plan.order)
+        special = plan.special if not state.observers else set(plan.order)
         add = self._add if not device.places else self.send
         array_type: Any = None
         xp: Any = tape_namespace

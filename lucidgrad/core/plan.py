@@ -4,6 +4,7 @@ A node is older than all its users, so their times order the graph, and no other
 """
 
 import operator
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,11 +19,11 @@ class Plan:
     """Which nodes a walk visits, youngest first: all that the roots reach, or those on the way to ``wanted``.
 
     Plain leaves are not among them: a cotangent that is sent to one has arrived. ``needed`` are the nodes that lead to
-    a wanted one (None: all do), ``inner`` the wanted ones that are no leaves, ``idle`` those whose rules need not run,
-    ``feeders`` those that send to a leaf with hooks.
+    a wanted one (None: all do), ``idle`` those whose rules need not run, ``special`` those that a walk looks at closely:
+    wanted ones that are no leaves, and those that send to a leaf with hooks.
     """
 
-    __slots__ = ("_dead", "_leaves", "feeders", "idle", "inner", "needed", "order", "reached", "wanted")
+    __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "special", "wanted")
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
         self.reached, self._dead, leaves = reach(roots)
@@ -32,16 +33,15 @@ class Plan:
         self.order = sorted(visited, key=_when, reverse=True)
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
-        self.inner: set[Any] | frozenset[Any] = _NONE
+        self.special: set[Any] | frozenset[Any] = _NONE
         self.idle: set[Any] | frozenset[Any] = _NONE
-        self.feeders: set[Any] | frozenset[Any] = _NONE
         if wanted is not None:
             self.wanted = set(wanted)
-            self.inner = self.wanted.difference(leaves)
+            self.special = self.wanted.difference(leaves)
             if not self.wanted.issuperset(leaves):  # or else everything leads to a wanted leaf
                 self.needed = _between(self.order, self.wanted)
                 self.order = list(filter(self.needed.__contains__, self.order))
-                self.idle = {node for node in self.inner if self.needed.isdisjoint(node.inputs)}
+                self.idle = {node for node in self.special if self.needed.isdisjoint(node.inputs)}
 
     def runs(self, node: Any) -> bool:
         """Whether the rules of a node run."""
@@ -57,12 +57,9 @@ class Plan:
         """Leaves with hooks, and how many cotangents each awaits: they fire when the last one arrives."""
         uses = {leaf: 0 for leaf in self._leaves if leaf.extras.hooked}  # type: ignore[union-attr]
         if uses:
-            self.feeders = set()
-            for node in self.order:
-                for parent in node.inputs if node not in self.idle else ():
-                    if parent in uses:
-                        uses[parent] += 1
-                        self.feeders.add(node)
+            sent = [(node, to) for node in self.order if node not in self.idle for to in node.inputs if to in uses]
+            uses.update(Counter([to for _, to in sent]))
+            self.special = self.special.union([node for node, _ in sent])
         return uses
 
 
