@@ -6,13 +6,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from checks_sharding import OPTIMISERS, _averaged, _batch, _loss, _made, _raises, _rank, _same, _sharded
+from checks_sharding import OPTIMISERS, _batch, _made, _raises, _rank, _same, _sharded
 
 import lucidgrad as lg
 from lucidgrad import distributed as dist, nn
 from lucidgrad.distributed import checkpoint
 from lucidgrad.files import FileFormatError
-from lucidgrad.utils.data import DataLoader
+from lucidgrad.utils.data import DataLoader, DistributedSampler
 
 
 def _folder():
@@ -29,39 +29,50 @@ def _away(folder):
 
 
 class Training:
-    """A model, an optimiser, a scheduler and a loader, with dropout in the loss, so that random numbers matter."""
+    """A model, an optimiser, a scheduler and shares of a dataset; with dropout, so that random numbers matter."""
 
     def __init__(self, way, seed=0):
-        self.way, self.model = way, _made(seed)
-        if way == "sharded":
-            _sharded(self.model)
+        self.model = _made(seed)
+        self.called = _sharded(self.model) if way == "sharded" else nn.parallel.DistributedDataParallel(self.model)
         params = self.model.parameters()
         if way == "zero":
             self.optimiser = lg.optim.ZeroRedundancyOptimizer(params, lg.optim.AdamW, lr=0.01)
         else:
             self.optimiser = OPTIMISERS["AdamW"](params)
         self.scheduler = lg.optim.lr_scheduler.ExponentialLR(self.optimiser, 0.9)
-        self.loader = DataLoader(range(6), shuffle=True)
-        self.step = 0
+        data = range(4 * dist.get_world_size())
+        self.sampler = DistributedSampler(data, seed=seed)
+        self.loader = DataLoader(data, sampler=self.sampler, batch_size=1)
+        self.batches, self.step = None, 0
         lg.manual_seed(7 + dist.get_rank())  # dropout is each rank's own
 
     @property
     def state(self):
         return {
-            "model": self.model, "optimiser": self.optimiser, "scheduler": self.scheduler, "loader": self.loader,
-            "step": self.step, "own": {"rank": dist.get_rank(), "noise": lg.full((3,), float(dist.get_rank()))},
+            "model": self.model, "optimiser": self.optimiser, "scheduler": self.scheduler, "sampler": self.sampler,
+            "loader": self.loader, "step": self.step,
+            "own": {"rank": dist.get_rank(), "noise": lg.full((3,), float(dist.get_rank()))},
         }  # fmt: skip
+
+    def _batch(self):
+        """The next of this epoch, or the first one of the next."""
+        self.batches = self.batches or iter(self.loader)
+        found = next(self.batches, None)
+        if found is None:
+            self.sampler.set_epoch(self.sampler.epoch + 1)
+            self.batches = iter(self.loader)
+            found = next(self.batches)
+        state = lg.random.get_rng_state()
+        _, mine = _batch(int(found))
+        lg.random.set_rng_state(state)
+        return mine
 
     def run(self, steps):
         for _ in range(steps):
-            state = lg.random.get_rng_state()
-            _, mine = _batch(self.step)
-            lg.random.set_rng_state(state)
+            words, after = self._batch()
             self.optimiser.zero_grad()
-            loss = _loss(self.model, *mine) + 0.1 * nn.functional.dropout(self.model(mine[0]), 0.5).square().mean()
-            loss.backward()
-            if self.way != "sharded":
-                _averaged(self.model)
+            made = nn.functional.dropout(self.called(words), 0.5)
+            nn.functional.cross_entropy(made.reshape(-1, 7), after.reshape(-1)).backward()
             self.optimiser.step()
             self.scheduler.step()
             self.step += 1
@@ -82,7 +93,7 @@ def _equal(a, b):
     for (name, x), y in zip(a.model.named_parameters(), b.model.parameters(), strict=True):
         assert x.shape == y.shape and bool((x == y).all()), name
     assert a.step == b.step and a.scheduler.get_last_lr() == b.scheduler.get_last_lr()
-    assert a.loader.state_dict() == b.loader.state_dict()
+    assert a.loader.state_dict() == b.loader.state_dict() and a.sampler.state_dict() == b.sampler.state_dict()
 
 
 def _resumes(way):

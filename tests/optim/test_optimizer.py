@@ -514,3 +514,18 @@ def test_other_parameters_and_states_for_a_while():
         lg.optim.swap_in_optimizer_params_and_state(lg.optim.Adam(own), {}, state),
     ):
         pass
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Lion", "RMSprop", "Adagrad", "Adadelta", "Rprop", "NAdam"])
+def test_parameters_without_axes(name):
+    """A gradient that is a sum over everything is an array, as any other, and a step can be taken with it."""
+    w, same = (lg.nn.Parameter(lg.full(shape, 1.5, dtype="float64")) for shape in ((), (1,)))
+    x = lg.arange(6.0).to("float64").reshape(2, 3)
+    for p in (w, same):
+        optimiser = getattr(lg.optim, name)([p], lr=0.1)
+        for _ in range(3):
+            optimiser.zero_grad()
+            ((x * p) ** 2).mean().backward()
+            assert type(p.grad.array) is type(p.array) and p.grad.shape == p.shape
+            optimiser.step()
+    assert w.item() == same.item() != 1.5
