@@ -24,6 +24,7 @@ from lucidgrad.files.container import FileFormatError, check_shape, dtype_named
 from lucidgrad.keys import At
 from lucidgrad.levels.layer import structural
 from lucidgrad.levels.program import Equation, Program, Structure, Variable
+from lucidgrad.levels.structures import STRUCTURES
 from lucidgrad.spelling import REQUIRED
 from lucidgrad.tensor import Tensor
 
@@ -101,12 +102,8 @@ def encoded_program(program: Program, name_of: Callable[[int, Variable], str] | 
     equations = []
     for equation in program.equations:
         name = equation.primitive.name
-        if type(equation.primitive) is Structure:
-            raise RuntimeError(
-                f"export: the program has {name}, a loop or choice with a program of its own, which no file holds; "
-                f"unroll=True writes a scan or fori_loop out step by step, lg.where chooses among values"
-            )
-        if registry.get(name) is not equation.primitive or name in structural:
+        known = STRUCTURES if type(equation.primitive) is Structure else registry
+        if known.get(name) is not equation.primitive or name in structural:
             raise RuntimeError(
                 f"export: the program has {name}, which is no operation of lucidgrad's that a file could name; leave "
                 f"it out of the function"
@@ -120,7 +117,7 @@ def encoded_program(program: Program, name_of: Callable[[int, Variable], str] | 
         "inputs": [_described(v) for v in program.inputs],
         "constants": constants,
         "equations": equations,
-        "outputs": [numbers[v] for v in program.outputs],
+        "outputs": [None if v is None else numbers[v] for v in program.outputs],
     }
 
 
@@ -254,9 +251,10 @@ def decoded_program(data: Any, where: Device, level: int = 0) -> Program:
         equation = _equation(found, i, known, where, level)
         equations.append(equation)
         known.extend(equation.results)
-    for k in data["outputs"]:
-        expect(type(k) is int and 0 <= k < len(known), f"the program gives variable {k!r:.20}, which is not known")
-    return Program(inputs, equations, [known[k] for k in data["outputs"]], constants)
+    for k in data["outputs"]:  # None inside of loops and choices, where nobody asks for it
+        there = (k is None and level > 0) or (type(k) is int and 0 <= k < len(known))
+        expect(there, f"the program gives variable {k!r:.20}, which is not known")
+    return Program(inputs, equations, [None if k is None else known[k] for k in data["outputs"]], constants)
 
 
 _KINDS = {"inputs": list, "constants": dict, "equations": list, "outputs": list}
@@ -272,10 +270,18 @@ def _variable(data: Any, n: int, where: Device) -> Variable:
 def _equation(data: Any, i: int, known: Sequence[Variable], where: Device, level: int) -> Equation:
     expect(type(data) is list and len(data) == 4, f"equation {i} has other parts than those of one")
     name, given, words, made = data
-    primitive = _primitive(name)
+    loop = type(name) is str and name in STRUCTURES
+    primitive = STRUCTURES[name] if loop else _primitive(name)
     at = f"equation {i}, {name},"
     expect(type(given) is list and type(words) is dict and type(made) is list, f"{at} has a part of another kind")
     inputs = tuple([_input(x, known, at) for x in given])
+    if loop:
+        keywords = {key: decoded(value, where, level + 1) for key, value in words.items()}
+        results = tuple([_variable(found, len(known) + k, where) for k, found in enumerate(made)])
+        equation = Equation(primitive, inputs, keywords, results)
+        wrong = contradiction(equation)
+        expect(wrong is None, f"{at} {wrong}")
+        return equation
     _check_inputs(primitive, inputs, at)
     unknown = [key for key in words if key not in primitive.keywords]
     expect(not unknown, f"{at} has the keyword {unknown[:1]}, which it does not take")

@@ -10,7 +10,6 @@ from itertools import repeat
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.backends.cpu.compiled import looks
 from lucidgrad.core import device
 from lucidgrad.core.source import definition, run as define
 from lucidgrad.core.tape import storage
@@ -20,6 +19,7 @@ from .reach import Reach
 
 __all__ = ["Guard", "Held"]
 
+looks = device.backend_named("cpu").looks
 #: With more conditions than that no function is written out.
 _MOST = 50_000
 #: Of so many objects it is quicker to let C look.

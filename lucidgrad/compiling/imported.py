@@ -1,7 +1,8 @@
 """`lucidgrad.import_program`: a program from a file, which runs on tensors, and whose gradients follow."""
 
+import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import lucidgrad as lg
@@ -17,7 +18,8 @@ from lucidgrad.files.container import explained
 from lucidgrad.func import trees
 from lucidgrad.levels.dual import Dual
 from lucidgrad.levels.layer import Layer
-from lucidgrad.levels.program import Equation, Program, Variable
+from lucidgrad.levels.program import Equation, Program, Variable, inner
+from lucidgrad.levels.structures import COND, WHILE
 
 from .encoding import Place, decoded, decoded_program, expect
 
@@ -61,7 +63,7 @@ class ImportedProgram:
         self._result_leaves, self._result = trees.flatten(decoded(about["result"], where))
         self.names, self._grows, self._gradients = about["names"], about["grows"], about["gradients"]
         self._check(about)
-        self._constants = {id(storage(array)) for array in program.constants.values()}
+        self._constants = set(_memories(program))
 
     def _check(self, about: Mapping[str, Any]) -> None:
         """Refuse a description that does not fit the program."""
@@ -153,15 +155,50 @@ class ImportedProgram:
             precision.set(before)
         return [self._own(y, grown) for y, grown in zip(found, self._grows, strict=True)], tensors
 
-    def _recorded(self, tensors: Sequence[Any]) -> list[Any]:
-        """Every equation as an operation on tensors, which the tape sees."""
-        known = {v: box(array) for v, array in self.program.constants.items()}
-        known.update(zip(self.program.inputs, tensors, strict=True))
-        for equation in self.program.equations:
+    def _recorded(self, tensors: Sequence[Any], program: Program | None = None) -> list[Any]:
+        """Every equation as an operation on tensors, which the tape sees; of a program inside, if one is given."""
+        program = self.program if program is None else program
+        known = {v: box(array) for v, array in program.constants.items()}
+        known.update(zip(program.inputs, tensors, strict=True))
+        for equation in program.equations:
             given = [known[x] if type(x) is Variable else x for x in equation.inputs]
-            made = getattr(tape_namespace, equation.primitive.name)(*given, **equation.keywords)
+            if inner(equation):
+                made = self._structured(equation, given)
+            else:
+                made = getattr(tape_namespace, equation.primitive.name)(*given, **equation.keywords)
             self._enter(equation, made, known)
-        return [known[v] for v in self.program.outputs]
+        return program.outputs_of(known)
+
+    def _structured(self, equation: Equation, given: Sequence[Any]) -> list[Any]:
+        """A loop or a choice, by the function that makes such."""
+        kind, words = equation.primitive, equation.keywords
+        zeros = [functools.partial(lg.zeros, v.shape, dtype=v.dtype, device=str(v.device)) for v in equation.results]
+        if kind is COND:
+
+            def branch(program: Program) -> Callable[..., Any]:
+                return lambda *xs: [
+                    zero() if y is None else y for y, zero in zip(self._recorded(xs, program), zeros, strict=True)
+                ]
+
+            return list(lg.func.cond(given[0], branch(words["true"]), branch(words["false"]), *given[1:]))
+        n = words["carries"]
+        if kind is WHILE:
+            rest, body, condition = given[n:], words["body"], words["condition"]
+            holds = lambda carry: self._recorded([*carry, *rest], condition)[0]
+            return list(lg.func.while_loop(holds, lambda c: self._recorded([*c, *rest], body), list(given[:n])))
+        m, body = n + words["columns"], words["body"]
+
+        def step(carry: list[Any], slices: list[Any]) -> Any:
+            made = self._recorded([*carry, *slices, *given[m:]], body)
+            return made[:n], [y for y in made[n:] if y is not None]
+
+        options = {"length": words["length"], "reverse": words["reverse"]}
+        carry, rows = lg.func.scan(step, list(given[:n]), list(given[n:m]), **options)
+        rest = iter(rows)
+        return [
+            *carry,
+            *(zero() if v is None else next(rest) for v, zero in zip(body.outputs[n:], zeros[n:], strict=True)),
+        ]
 
     def _computed(self, tensors: Sequence[Any]) -> list[Any]:
         """The same on arrays."""
@@ -169,7 +206,11 @@ class ImportedProgram:
         known.update((v, x.array) for v, x in zip(self.program.inputs, tensors, strict=True))
         for equation in self.program.equations:
             given = [known[x] if type(x) is Variable else x for x in equation.inputs]
-            self._enter(equation, dispatch.compute(equation.primitive, given, equation.keywords), known)  # type: ignore[arg-type]
+            if inner(equation):
+                made: Any = [y.array for y in self._structured(equation, [box(x) for x in given])]
+            else:
+                made = dispatch.compute(equation.primitive, given, equation.keywords)  # type: ignore[arg-type]
+            self._enter(equation, made, known)
         return [box(known[v]) for v in self.program.outputs]
 
     def _enter(self, equation: Equation, made: Any, known: dict[Variable, Any]) -> None:
@@ -190,6 +231,14 @@ class ImportedProgram:
         y = y if grown or not y.requires_grad else y.detach()
         array = y.array
         return y.clone() if not isinstance(array, Layer) and id(storage(array)) in self._constants else y
+
+
+def _memories(program: Program) -> Iterator[int]:
+    """Where constants are, those of programs inside as well."""
+    yield from (id(storage(array)) for array in program.constants.values())
+    for equation in program.equations:
+        for part in inner(equation):
+            yield from _memories(part)
 
 
 def _has_tangent(array: Any) -> bool:

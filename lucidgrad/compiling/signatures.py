@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import lucidgrad as lg
-from lucidgrad.backends.cpu.compiled import looks
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.device import get_default_device as place
 from lucidgrad.core.modes import precision, recording, unusual
@@ -20,6 +19,7 @@ from .watches import VALUES, exactly
 
 __all__ = ["Unhashable", "matching", "modes", "replaceable", "replaced", "signature"]
 
+looks = device.backend_named("cpu").looks
 _USUAL = (True, None, None)
 #: So many arguments are looked at one by one.
 _MOST = 5_000

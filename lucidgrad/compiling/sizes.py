@@ -10,7 +10,7 @@ from typing import Any
 
 from lucidgrad.core.primitive import ELEMENTWISE
 from lucidgrad.extents import check_channels, out_sizes
-from lucidgrad.levels.program import Equation, Variable
+from lucidgrad.levels.program import Equation, Program, Structure, Variable
 
 __all__ = ["contradiction"]
 
@@ -26,6 +26,9 @@ _SAME = frozenset("astype clone conj flip imag real roll tril triu softmax log_s
 def contradiction(equation: Equation) -> str | None:
     """What is wrong with the shapes of an equation, as far as its kind tells; else None."""
     try:
+        if type(equation.primitive) is Structure:
+            _check_structure(equation)
+            return None
         expected = _shape_of(equation)
     except (ValueError, RuntimeError) as error:
         return str(error)
@@ -33,6 +36,66 @@ def contradiction(equation: Equation) -> str | None:
     return None if expected in (None, found) else f"gives the shape {found}, expected {expected}"
 
 
+# -- loops and choices -------------------------------------------------------------------------------
+_WORDS: dict[str, dict[str, type]] = {
+    "scan": {"body": Program, "length": int, "reverse": bool, "carries": int, "columns": int},
+    "while_loop": {"condition": Program, "body": Program, "carries": int},
+    "cond": {"true": Program, "false": Program},
+}
+_Kind = tuple[Sizes, Any]
+
+
+def _check_structure(equation: Equation) -> None:
+    """Refuse a loop or a choice whose programs do not take what they are given, or give what it gives."""
+    name, words, wanted = equation.primitive.name, equation.keywords, _WORDS[equation.primitive.name]
+    if words.keys() != wanted.keys() or any(type(words[key]) is not kind for key, kind in wanted.items()):
+        raise ValueError(f"has other keywords than {', '.join(wanted)}")
+    if any(type(x) is not Variable for x in equation.inputs):
+        raise ValueError("is given what is no variable")
+    given, made = ([_kind(v) for v in some] for some in (equation.inputs, equation.results))
+    n, m, length = words.get("carries", 0), words.get("columns", 0), words.get("length", 1)
+    if min(n, m) < 0 or n + m > len(given) or length < 1:
+        raise ValueError(f"has {n} values and {m} columns, of {len(given)}, in {length} steps")
+    truth = ((), "bool")
+    if name == "cond":
+        _check("the truth value", given[:1], [truth])
+        for word in ("true", "false"):
+            _check_program(word, words[word], given[1:], made)
+    elif name == "while_loop":
+        _check_program("condition", words["condition"], given, [truth], whole=1)
+        _check_program("body", words["body"], given, given[:n], whole=n)
+        _check("what it gives", made, given[:n])
+    else:
+        if any(not shape or shape[0] != length for shape, _ in (*given[n : n + m], *made[n:])):
+            raise ValueError(f"has columns of other lengths than {length}")
+        slices, rows = ([(shape[1:], dtype) for shape, dtype in some] for some in (given[n : n + m], made[n:]))
+        _check_program("body", words["body"], [*given[:n], *slices, *given[n + m :]], [*given[:n], *rows], whole=n)
+        _check("what it gives", made[:n], given[:n])
+
+
+def _kind(v: Variable) -> _Kind:
+    return v.shape, str(v.dtype)
+
+
+def _check_program(word: str, program: Program, given: list[_Kind], made: list[_Kind], whole: int = 0) -> None:
+    """``whole``: how many of its first outputs must be there."""
+    _check(f"what its {word} takes", [_kind(v) for v in program.inputs], given)
+    outputs = program.outputs
+    if len(outputs) != len(made) or None in outputs[:whole]:
+        raise ValueError(f"has a {word} of {len(outputs)} outputs, expected {len(made)}")
+    pairs = [(_kind(v), kind) for v, kind in zip(outputs, made, strict=True) if v is not None]
+    _check(f"what its {word} gives", [found for found, _ in pairs], [kind for _, kind in pairs])
+
+
+def _check(what: str, found: list[_Kind], expected: list[_Kind]) -> None:
+    if found != expected:
+        shown = [
+            ", ".join(f"{dtype}{list(shape)}" for shape, dtype in kinds) or "nothing" for kinds in (found, expected)
+        ]
+        raise ValueError(f"does not fit: {what} is {shown[0]:.200}, expected {shown[1]:.200}")
+
+
+# -- operations --------------------------------------------------------------------------------------
 def _shape_of(equation: Equation) -> Sizes | None:
     """The shape of the result where that is known; None where only computing it tells."""
     primitive, words = equation.primitive, equation.keywords

@@ -77,6 +77,8 @@ class TracedNumber:
     def compare(self, how: Callable[[Any, Any], Any], other: Any) -> Any:
         """A comparison with another number."""
         if not isinstance(other, (int, float)):
+            if how in (operator.eq, operator.ne) and type(other).__eq__ in _OTHER_EQUALITIES:
+                return NotImplemented  # it equals no number, whichever this is
             return NotImplemented if isinstance(other, (Box, Layer)) else how(self.read(), other)
         plain: Any = getattr(other, "value", other)
         if self.nonzero and plain is other and other == 0 and how in (operator.eq, operator.ne):
@@ -128,6 +130,8 @@ def plain_number(value: Any) -> Any:
 
 
 _OTHER_SLOTS = frozenset({*TracedNumber.__slots__, "__array_interface__", "__cuda_array_interface__", "__array__"})
+#: How objects compare that are never equal to a number: those that are equal to themselves alone, and collections.
+_OTHER_EQUALITIES = frozenset(kind.__eq__ for kind in (object, str, bytes, tuple, list, dict, set))
 _WAYS = {
     "add": operator.add,
     "subtract": operator.sub,

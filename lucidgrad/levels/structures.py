@@ -13,7 +13,7 @@ from lucidgrad.core import device
 from .layer import Layer, run
 from .program import Program, Structure
 
-__all__ = ["COND", "SCAN", "WHILE", "is_true", "order"]
+__all__ = ["COND", "SCAN", "STRUCTURES", "WHILE", "is_true", "order"]
 
 _Runner = Callable[[Program], Callable[[Sequence[Any]], list[Any]]]
 
@@ -59,3 +59,5 @@ def _cond(values: Sequence[Any], run_program: _Runner, true: Program, false: Pro
 SCAN = Structure("scan", _scan)
 WHILE = Structure("while_loop", _while)
 COND = Structure("cond", _cond)
+#: All of them, by their names.
+STRUCTURES = {structure.name: structure for structure in (SCAN, WHILE, COND)}

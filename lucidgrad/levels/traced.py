@@ -531,6 +531,10 @@ def _dtypes(values: Sequence[Any]) -> list[Any]:
     return [value.dtype for value in values if type(value) in device.by_array]
 
 
+#: Other primitives that only compute with the floats among their keywords.
+_OF_NUMBERS = frozenset("standardise standardise_pull layer_norm layer_norm_pull batch_norm batch_norm_pull".split())
+
+
 def interpreter(primitive: Primitive) -> Callable[..., Any]:
     """How a primitive runs on traced arrays: on their values, and as an equation."""
 
@@ -543,7 +547,8 @@ def interpreter(primitive: Primitive) -> Callable[..., Any]:
             return dispatch.compute(primitive, args, keywords)
         values = [value_of(a, level) for a in args]
         if TracedNumber in map(type, keywords.values()):
-            if primitive.kind is ELEMENTWISE and not level.ended and dispatch.halves.isdisjoint(_dtypes(values)):
+            arithmetic = primitive.kind is ELEMENTWISE or primitive.name in _OF_NUMBERS
+            if arithmetic and not level.ended and dispatch.halves.isdisjoint(_dtypes(values)):
                 return primitive.program(namespace, *args, **keywords)  # in which they are inputs
             keywords = {name: plain_number(value) for name, value in keywords.items()}
         words = keywords

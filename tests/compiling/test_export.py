@@ -12,6 +12,8 @@ import pytest
 import lucidgrad as lg
 from lucidgrad import files, func
 from lucidgrad.compiling.encoding import decoded, encoded
+from lucidgrad.func import trees
+from lucidgrad.levels.program import Structure
 from lucidgrad.levels.traced import program_of
 
 F = lg.nn.functional
@@ -382,15 +384,74 @@ def test_programs_inside_programs():
         encoded(program_of(lambda x: x + lg.randn(3), x.array), "a keyword")
 
 
-def test_loops_are_written_out_or_refused(tmp_path):
-    def total(x, unroll):
-        return lg.func.scan(lambda c, row: (c * 0.5 + row, c), lg.zeros(3), x, unroll=unroll)[0]
+W = numbers(3, 3, seed=5)
 
-    x, path = lg.randn(5, 3), tmp_path / "loop"
-    with pytest.raises(RuntimeError, match="has scan, a loop or choice .* unroll=True"):
-        lg.export(lambda x: total(x, 1), (x,), path)
-    assert not path.exists()
-    lg.export(lambda x: total(x, True), (x,), path)
-    assert lg.import_program(path)(x).tolist() == total(x, 1).tolist()
-    with pytest.raises(RuntimeError, match="has cond, .* lg.where"):
-        lg.export(lambda x: lg.func.cond(x.sum() > 0, lambda x: x, lambda x: -x, x), (x,), path)
+
+def _rows(x):
+    """What is carried, what is collected, and what is the same in all steps, a constant among it."""
+    return lg.func.scan(lambda c, row: (lg.tanh(c @ W + row * x.mean()), c * 2), lg.zeros(3), x)
+
+
+def _halved(x):
+    return lg.func.while_loop(lambda v: v[1].sum() > 1, lambda v: (v[0] + 1, v[1] / 2), (lg.zeros(()), x * x))
+
+
+LOOPS = {
+    "scan": _rows,
+    "backwards": lambda x: lg.func.scan(lambda c, row: (c + row, c * row), x[0], x, reverse=True),
+    "counted": lambda x: lg.func.fori_loop(0, 4, lambda k, c: c * 0.5 + k * x, x),
+    "mapped": lambda x: lg.func.map(lambda row: row * row.sum(), x),
+    "choice": lambda x: lg.func.cond(x.sum() > 0, lambda x: x * 2, lambda x: -W.sum() * x, x),
+    "constant branch": lambda x: lg.func.cond(x.sum() > 0, lambda: W, lambda: W * 2),
+    "choice in a loop": lambda x: lg.func.scan(
+        lambda c, row: (c + lg.func.cond(row.sum() > c.sum(), lambda: row, lambda: -c), c), lg.ones(3), x
+    ),
+    "written out": lambda x: lg.func.scan(lambda c, row: (c * 0.5 + row, c), lg.zeros(3), x, unroll=True),
+    "while": _halved,
+}
+
+
+def same(found, wanted, close=1e-5):
+    """Whether trees of tensors are nearly the same."""
+    pairs = zip(*(trees.flatten(tree)[0] for tree in (found, wanted)), strict=True)
+    return all(np.allclose(*(x.detach().numpy() for x in pair), rtol=close, atol=close) for pair in pairs)
+
+
+def slopes(f, x):
+    """The gradient of all that a function gives, and the gradient of that."""
+    ends = [y for y in trees.flatten(f(x))[0] if y.requires_grad]
+    (first,) = lg.autograd.grad([(y**2).sum() for y in ends], x, create_graph=True)
+    return first, lg.autograd.grad((first**2).sum(), x)[0]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_and_choices_are_exported(name, tmp_path):
+    f, path = LOOPS[name], tmp_path / "loop"
+    x = numbers(5, 3, seed=2)
+    lg.export(f, (x,), path)
+    run = lg.import_program(path)
+    loops = [e for e in run.program.equations if type(e.primitive) is Structure]
+    assert bool(loops) == (name != "written out")
+    quick = lg.compile(run, fullgraph=True)
+    for sign in (1.0, -1.0, 0.3):  # either branch, and other numbers of steps
+        given = (x * sign).requires_grad_(name not in ("while", "constant branch"))
+        for other in (run, quick, quick):
+            assert same(other(given), f(given))
+        if given.requires_grad:
+            assert same(slopes(run, given), slopes(f, given), 1e-4)
+    batch = lg.stack([x, x * 0.5, -x])
+    assert same(lg.func.vmap(run)(batch), lg.func.vmap(f)(batch))
+
+
+def test_constants_of_branches_are_not_handed_out(tmp_path):
+    path = tmp_path / "branch"
+    x = numbers(3)
+    lg.export(LOOPS["constant branch"], (x,), path)
+    run = lg.import_program(path)
+    run(x * 0 + 1).fill_(0.0)
+    assert run(x * 0 + 1).tolist() == W.tolist()
+
+
+def test_draws_inside_of_loops_are_refused(tmp_path):
+    with pytest.raises(RuntimeError, match="draws random numbers"):
+        lg.export(lambda x: lg.func.map(lambda row: row + lg.rand(3), x), (numbers(2, 3),), tmp_path / "draws")

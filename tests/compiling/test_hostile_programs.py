@@ -206,6 +206,44 @@ def test_changed_bytes_are_refused_or_change_nothing():
     assert refused > count * 0.9
 
 
+def _choosing(x):
+    return lg.func.while_loop(
+        lambda v: v.sum() < 9, lambda v: lg.func.cond(v[0] > 0, lambda v: v + 1, lambda v: v * 2, v), x
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value", "what"),
+    [
+        ("scan", (2, "length"), 4, "columns of other lengths than 4"),
+        ("scan", (2, "length"), 0, "in 0 steps"),
+        ("scan", (2, "length"), 2.0, "other keywords than body, length"),
+        ("scan", (2, "carries"), -1, "has -1 values"),
+        ("scan", (2, "carries"), 0, "does not fit|other lengths"),
+        ("scan", (2, "columns"), 9, "9 columns"),
+        ("scan", (2, "reverse"), 1, "other keywords than"),
+        ("scan", (2, "body"), 3, "other keywords than"),
+        ("scan", (2,), {}, "other keywords than"),
+        ("scan", (1,), [], "of 0, in 3 steps"),
+        ("scan", (1, 0), [1.5], "what is no variable"),
+        ("scan", (3, 0), ["float32", [5]], "what it gives is float32.5., expected float32.4."),
+        ("scan", (3, 1), ["float64", [3]], "what its body gives"),
+        ("scan", (3,), [], "outputs, expected"),
+        ("scan", (2, "body", "of", "inputs", 0), ["float32", [5]], "."),
+        ("scan", (2, "body", "of", "outputs", 0), None, "has a body of 2 outputs"),
+        ("while_loop", (2, "carries"), 0, "has a body of 1 outputs, expected 0"),
+        ("while_loop", (2, "condition", "of", "outputs"), [], "condition of 0 outputs"),
+        ("while_loop", (2, "condition", "of", "outputs"), [0], "what its condition gives is float32.2., expected bool"),
+    ],
+)
+def test_loops_that_contradict_themselves_are_named(name, path, value, what):
+    function, args = _loops() if name == "scan" else (_choosing, (lg.ones(2),))
+    found = files.load(io.BytesIO(exported(function, *args)))
+    place = ("equations", at(found, name), *path)
+    with pytest.raises(FileFormatError, match=f"<BytesIO>: .*({what})"):
+        loaded(bytes_of(changed(found, place, value)))
+
+
 # -- programs that were made up, with right checksums ---------------------------------------------------
 def paths(tree, path=()):
     yield path
@@ -239,9 +277,8 @@ def another(value, draw):
     return draw.choice((None, 0, [], {}, "x"))
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_made_up_programs_are_refused_or_run():
-    """Whatever stands in an equation: loading refuses it by its one error, and what loads ends with a result or one."""
+def _layers():
+    """A gradient through layers, and its arguments."""
     lg.manual_seed(0)
     conv, table = lg.nn.Sequential(lg.nn.Conv2d(2, 3, 3), lg.nn.MaxPool2d(2), lg.nn.Flatten()), lg.nn.Embedding(5, 4)
 
@@ -250,8 +287,27 @@ def test_made_up_programs_are_refused_or_run():
         y[:, 0, 1:3] = 2.0
         return F.cross_entropy(conv(y), i) + F.layer_norm(table(i), (4,)).pow(3).sum()
 
-    args = lg.randn(2, 2, 8, 8), lg.asarray([1, 2])
-    whole = files.load(io.BytesIO(exported(lg.func.grad_and_value(loss), *args)))
+    return lg.func.grad_and_value(loss), (lg.randn(2, 2, 8, 8), lg.asarray([1, 2]))
+
+
+def _loops():
+    """A loop with a choice in it; one that ends when values say so might never end when they are others."""
+
+    def body(c, row):
+        return lg.tanh(c * row + TABLE), lg.func.cond(row.sum() > 0, lambda: c @ row, lambda: row.max())
+
+    return lambda x: lg.func.scan(body, lg.ones(4), x), (lg.asarray([[1.0, -2.0, 0.5, 3.0]] * 3),)
+
+
+TABLE = lg.asarray([0.5, 1.5, -1.0, 2.0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("make", [_layers, _loops])
+def test_made_up_programs_are_refused_or_run(make):
+    """Whatever stands in an equation: loading refuses it by its one error, and what loads ends with a result or one."""
+    function, args = make()
+    whole = files.load(io.BytesIO(exported(function, *args)))
     places = [path for path in paths(whole) if path and path[0] in ("equations", "outputs", "inputs", "result")]
     draw, count, refused, ran = thoroughness.draw(9), thoroughness.cases(120, 6000), 0, 0
     for _ in range(count):

@@ -53,6 +53,8 @@ INPUTS = {
     "keyword of a function": lambda x, t: F.leaky_relu(x, t),
     "dropout": lambda x, t: F.dropout(x, t),
     "dropout of channels": lambda x, t: F.dropout1d(x, t),
+    "dropout that keeps moments": lambda x, t: F.alpha_dropout(x, t, training=True),
+    "no number": lambda x, t: x * (t if t not in (None, "auto", object()) and t != object() else 3.0),
     "random numbers": lambda x, t: lg.rand(2, 3) * t,
     "huber": lambda x, t: F.huber_loss(x, x * 0, delta=t),
     "gradient": lambda x, t: lg.func.grad(lambda x: (x**2 * t).sum())(x),
@@ -84,7 +86,6 @@ READ = {
     "carry": lambda x, t: lg.func.scan(lambda c, row: (c + row.sum(), c), t, x)[0],
     "operation on numbers": lambda x, t: lg.add(t, 1.0) + x,
     "batch": lambda x, t: lg.func.vmap(lambda row: lg.where(row > t, row, t))(x),
-    "chance": lambda x, t: F.alpha_dropout(x, t, training=True),
     "type": lambda x, t: x * (2.0 if type(t) is float else 3.0),
 }
 
@@ -231,6 +232,34 @@ def test_dropout_of_a_layer_may_change():
         return step, everything(model, optimizer)
 
     compare(make, between=lambda states, k: setattr(states["model"][1], "p", 0.1 + 0.05 * k), hits=STEPS - 3)
+
+
+NORMS = {
+    "layer norm": lambda: (lg.nn.LayerNorm(4), (3, 4)),
+    "layer norm without weights": lambda: (lg.nn.LayerNorm(4, elementwise_affine=False), (3, 4)),
+    "root mean square": lambda: (lg.nn.RMSNorm(4), (3, 4)),
+    "batch norm": lambda: (lg.nn.BatchNorm1d(4), (3, 4)),
+    "batch norm, evaluated": lambda: (lg.nn.BatchNorm1d(4).eval(), (3, 4)),
+    "groups": lambda: (lg.nn.GroupNorm(2, 4), (3, 4, 5)),
+    "instances": lambda: (lg.nn.InstanceNorm1d(4), (3, 4, 5)),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_eps_of_a_norm_may_change(name):
+    (layer, shape), (other, _) = NORMS[name](), NORMS[name]()
+    x = lg.asarray(np.random.default_rng(0).normal(size=shape).astype("float32"), requires_grad=True)
+
+    def step(layer, x):
+        y = layer(x)
+        return y.detach(), lg.autograd.grad((y**3).sum(), x)[0]
+
+    compiled = lg.compile(lambda x: step(layer, x))
+    for k in range(6):
+        layer.eps = other.eps = 0.1 * (k + 1)
+        for mine, expected in zip(compiled(x), step(other, x), strict=True):
+            assert np.allclose(mine.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5)
+    assert compiled.cache_info().misses == 2
 
 
 @pytest.mark.parametrize("clip", [lg.nn.utils.clip_grad_norm_, lg.nn.utils.clip_grad_value_])

@@ -1,6 +1,5 @@
 """Dropout in its variants as functions."""
 
-import math
 import warnings
 from typing import Any
 
@@ -37,7 +36,7 @@ def _shifted(input: lg.Tensor, shape: tuple[int, ...], p: float, inplace: bool) 
     if p == 1:
         y: lg.Tensor = input * 0.0
     else:
-        scale = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+        scale = 1.0 / ((_ALPHA * _ALPHA * p + 1) * (1 - p)) ** 0.5
         kept = _kept(input, shape, p)
         shift = _ALPHA * scale
         y = thin(input, kept, scale=scale) + lg.where(kept, shift * p, shift * p - shift).to(input.dtype)
