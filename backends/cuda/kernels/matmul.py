@@ -279,7 +279,7 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
 _ADDRESSES = cupy.RawKernel(
     r"""
 typedef long long I;
-extern "C" __global__ void __launch_bounds__(256) addresses(
+extern "C" __global__ void addresses(
     I *table, I place2, I place1, I place, I inner, I far2, I far1, I far, I near2, I near1, I near, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;

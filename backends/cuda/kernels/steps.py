@@ -33,7 +33,7 @@ def source_of(name: str, trace: StepTrace, tensors: int) -> str:
 typedef long long I;
 struct Table {{ void *lists[{len(types)}][{tensors}]; I sizes[{tensors}]; }};
 
-extern "C" __global__ void __launch_bounds__({THREADS}) {name}(Table table{parameters}) {{
+extern "C" __global__ void __launch_bounds__({THREADS}, 1) {name}(Table table{parameters}) {{
     {" ".join(pointers)}
     const I size = table.sizes[blockIdx.y];
     for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (I)gridDim.x * blockDim.x) {{
