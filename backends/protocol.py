@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lucidgrad.core import device
+from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.primitive import ELEMENTWISE, Kernels, Primitive, registry
 
@@ -63,6 +63,23 @@ def numbers_as_arrays(backend: "Backend", run: Callable[..., Any]) -> Callable[.
         return run(*arrays, **keywords)
 
     return program
+
+
+_awaited: dict[str, list[Callable[[], Any]]] = {}
+
+
+def when_known(name: str, then: Callable[[], Any]) -> None:
+    """Call something once a dtype is in use that is not from the beginning: now, or when `announce` says so."""
+    if name in dtypes.known():
+        then()
+    else:
+        _awaited.setdefault(name, []).append(then)
+
+
+def announce(name: str) -> None:
+    """Tell the back ends that wait for a dtype that the CPU computes with it."""
+    for then in _awaited.pop(name, ()):
+        then()
 
 
 _ANYWHERE = nullcontext()

@@ -21,7 +21,7 @@ LEFT_OUT = (
     (_ROOT, r"\w*autocast\w* | import_ir_module\w* | parse_\w+ | merge_type_from_type_comment | unify_type_list | fork "
      r"| wait | \w*anomaly\w* | \w*interop_threads | \w*warn_always\w* | init_num_threads | get_device_module "
      r"| thread_safe_generator | typename | is_storage | set_default_tensor_type | \w*deterministic_debug_mode "
-     r"| is_deterministic_algorithms_warn_only_enabled | set_flush_denormal | \w*float32_matmul_precision | cond",
+     r"| is_deterministic_algorithms_warn_only_enabled | set_flush_denormal | cond",
      "switches and tools of PyTorch's compiler, threads and devices"),
     (_ROOT, r"is_nested | to_padded_tensor | is_meta | layout | dim_order | as_subclass | module_load | grad_dtype",
      "kinds and layouts of tensors: there is one class of dense ones"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lucidgrad.backends.protocol import announce
 from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import floats, halves, numbers
 from lucidgrad.core.errors import install
@@ -279,4 +280,4 @@ def _replace(cpu: Any, name: str, function: Callable[..., Any]) -> None:
 
 
 _enable()
-dtypes.announce("bfloat16")
+announce("bfloat16")

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from lucidgrad.core import device, dtype as dtypes
+from lucidgrad.backends.protocol import when_known
+from lucidgrad.core import device
 from lucidgrad.levels.layer import Layer
 
 
@@ -22,7 +23,7 @@ def load() -> None:
     device.places[cuda.array_types[0]] = place_of_array
     for layer in Layer.__subclasses__():
         device.places[layer] = _place_of_layer
-    dtypes.when_known("bfloat16", lambda: _with_bfloat16(cuda))
+    when_known("bfloat16", lambda: _with_bfloat16(cuda))
 
 
 def _with_bfloat16(cuda: Any) -> None:

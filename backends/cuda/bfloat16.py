@@ -24,12 +24,13 @@ from lucidgrad.levels.layer import structural
 
 from . import compiling, kernels, memory
 from .backend import CUDA
-from .generated import NUMBERS, OPTIONS, PREAMBLE
+from .generated import OPTIONS, PREAMBLE
 from .kernels import matmul
 
 __all__ = ["Brain", "enable"]
 
 _BITS, _WIDE = np.dtype("uint16"), np.dtype("float32")
+_NUMBERS = {int: "int64", float: "float64", complex: "complex128"}  # parameters of kernels
 _dtype: Any = None  # bfloat16, once somebody has asked for it
 
 #: Primitives whose kernels take the dtype, by themselves or by way of cuBLAS.
@@ -152,7 +153,7 @@ def elementwise_kernel(kernel: Kernel, stored: Sequence[bool], low: bool) -> Any
     for (dtype, word), narrow in zip(kernel.arrays, stored, strict=True):
         given.append(f"uint16 {word}_bits" if narrow else f"{dtype.name} {word}")
         before += [f"const float {word} = lg_wide({word}_bits);"] * narrow
-    given += [f"{NUMBERS[dtype]} {word}" for dtype, word in kernel.numbers]
+    given += [f"{_NUMBERS[dtype]} {word}" for dtype, word in kernel.numbers]
     made, after = [], []
     for dtype, word in kernel.results:
         narrow = low and dtype == _WIDE
@@ -170,7 +171,8 @@ def elementwise_kernel(kernel: Kernel, stored: Sequence[bool], low: bool) -> Any
 
 
 def _launched(kernel: Kernel, usual: Any) -> codegen.Run:
-    taken, count, made = codegen.picker(kernel.takes), len(kernel.arrays), {}
+    taken, count = codegen.picker(kernel.takes), len(kernel.arrays)
+    made: dict[tuple[tuple[bool, ...], bool], Any] = {}
 
     def run(xs: Sequence[Any], shape: Any) -> list[Any]:
         given = taken(xs)
@@ -245,7 +247,7 @@ class BrainCUDA(CUDA):
     def generate(self, name: str) -> None:
         """Kernels are found by `kernel`."""
 
-    def pull(self, recipe: Recipe, goes: Sequence[bool]) -> Callable[..., Any] | None:  # type: ignore[override]
+    def pull(self, recipe: Recipe, goes: Sequence[bool]) -> Callable[..., Any] | None:
         """All rules of a recipe in one launch, where no array is wider."""
         made = codegen.pull(recipe, goes, _FRAME)
         if made is None:

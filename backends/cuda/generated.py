@@ -11,18 +11,18 @@ from lucidgrad.core.primitive import Primitive, Recipe
 
 from .compiling import SUBNORMALS, program_of
 
-__all__ = ["NUMBERS", "OPTIONS", "PREAMBLE", "compiled", "forward", "pull"]
+__all__ = ["OPTIONS", "PREAMBLE", "compiled", "forward", "pull"]
 
 PREAMBLE = codegen.CUDA.functions
 #: Products and sums are rounded one by one, and tiny float32 numbers are kept, as on the CPU.
 OPTIONS = ("--fmad=false", SUBNORMALS)
-NUMBERS = {int: "int64", float: "float64", complex: "complex128"}
+_NUMBERS = {int: "int64", float: "float64", complex: "complex128"}
 
 
 def compiled(kernel: Kernel) -> Any:
     """A kernel as CuPy's."""
     given = [f"{dtype.name} {word}" for dtype, word in kernel.arrays]
-    given += [f"{NUMBERS[dtype]} {word}" for dtype, word in kernel.numbers]
+    given += [f"{_NUMBERS[dtype]} {word}" for dtype, word in kernel.numbers]
     made = [f"{dtype.name} {word}" for dtype, word in kernel.results]
     return cupy.ElementwiseKernel(
         ", ".join(given), ", ".join(made), "\n".join(kernel.lines), kernel.name, preamble=PREAMBLE, options=OPTIONS

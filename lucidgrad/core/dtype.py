@@ -5,7 +5,6 @@ The objects themselves come from the CPU back end (`define`): the core names no 
 
 import functools
 import threading
-from collections.abc import Callable
 from typing import Any
 
 _defined: dict[str, Any] = {}
@@ -22,27 +21,10 @@ default = _Default()
 _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 
 
-_awaited: dict[str, list[Callable[[], Any]]] = {}
-
-
 def define(**dtypes: Any) -> None:
     """Name the canonical dtype objects."""
     _defined.update(dtypes)
     _objects.update(dtypes.values())
-
-
-def when_known(name: str, then: Callable[[], Any]) -> None:
-    """Call something once a dtype is in use that is not from the beginning: now, or when `announce` says so."""
-    if name in _defined:
-        then()
-    else:
-        _awaited.setdefault(name, []).append(then)
-
-
-def announce(name: str) -> None:
-    """Tell those who wait for a dtype that the CPU computes with it."""
-    for then in _awaited.pop(name, ()):
-        then()
 
 
 def named(name: str) -> Any:

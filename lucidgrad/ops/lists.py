@@ -20,7 +20,7 @@ __all__ = ["clip_all", "norm_of_all", "unscale_all"]
 def _kernel(name: str, tensors: Sequence[Any]) -> tuple[Callable[..., Any] | None, Any]:
     """A device's kernel for lists of tensors, all real and on this device, and the device's back end."""
     kind = type(tensors[0].array)
-    backend = device.by_array.get(kind)
+    backend: Any = device.by_array.get(kind)
     kernel = None if backend is None or current.get() is not None else backend.kernels.get(name)
     if kernel is None:
         return None, backend
@@ -43,8 +43,8 @@ def norm_of_all(tensors: Sequence[Any], order: float) -> Any:
     >>> norm_of_all([lg.ones(2)], 2.0) is None  # on the CPU tensors are taken one by one
     True
     """
-    kernel, backend = _kernel("norm_of_all", tensors) if order > 0 else (None, None)
-    if kernel is None:
+    kernel, backend = _kernel("norm_of_all", tensors)
+    if kernel is None or not order > 0:
         return None
     with backend.at(tensors[0].array):
         return box(kernel([x.array for x in tensors], order))

@@ -399,11 +399,11 @@ class _Sizes:
 
 def convolution(x: Any, w: Any, *, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int = 1) -> Any:
     check_channels(x.shape, w.shape, groups)
-    steps = {"stride": stride, "padding": padding, "dilation": dilation}
+    steps: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation}
     out = out_sizes("convolution", x.shape[2:], w.shape[2:], **steps)
     x, w = contiguous(x, w)
     y = cupy.empty((x.shape[0], w.shape[0], *out), x.dtype)
-    s = _Sizes(*x.shape[:2], x.shape[2:], w.shape[0], w.shape[2:], out, groups, steps)
+    s = _Sizes(len(x), x.shape[1], x.shape[2:], w.shape[0], w.shape[2:], out, groups, steps)
     if not y.size:
         return y
     by = Columns(s.n, x.shape[1], w.shape[0], x.shape[2:], w.shape[2:], out, steps)
@@ -421,7 +421,7 @@ def convolution(x: Any, w: Any, *, stride: Sizes, padding: Sizes, dilation: Size
 def convolution_input(
     h: Any, w: Any, *, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int = 1
 ) -> Any:
-    steps = {"stride": stride, "padding": padding, "dilation": dilation}
+    steps: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation}
     h, w = contiguous(h, w)
     n, channels = h.shape[0], w.shape[1] * groups
     y = cupy.empty((n, channels, *sizes), h.dtype)
@@ -444,10 +444,10 @@ def convolution_input(
 def convolution_weight(
     x: Any, h: Any, *, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int = 1
 ) -> Any:
-    steps = {"stride": stride, "padding": padding, "dilation": dilation}
+    steps: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation}
     x, h = contiguous(x, h)
     y = cupy.empty((h.shape[1], x.shape[1] // groups, *window), x.dtype)
-    s = _Sizes(*x.shape[:2], x.shape[2:], h.shape[1], window, h.shape[2:], groups, steps)
+    s = _Sizes(len(x), x.shape[1], x.shape[2:], h.shape[1], window, h.shape[2:], groups, steps)
     if not y.size:
         return y
     by = Columns(s.n, x.shape[1], h.shape[1], x.shape[2:], window, h.shape[2:], steps)
