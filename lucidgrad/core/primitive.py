@@ -225,20 +225,16 @@ class Primitive:
         self.optional = {name for name in self.arrays if name in given}
         self.keywords = {name: given.get(name, REQUIRED) for name in metadata}
         self.positional = tuple(name for name in metadata if name in names[: code.co_argcount])
-        self.joint: Callable[..., Any] | None = None
+        self.joint: Callable[..., Any] | None = getattr(vjp, "rule", None)
         self.rules: tuple[Any, ...] = ()
-        if isinstance(vjp, joint):
-            self.joint = vjp.rule
-        elif vjp is not None:
+        if vjp is not None and self.joint is None:
             self.rules = vjp if isinstance(vjp, tuple) else (vjp,)
             if len(self.rules) != len(self.arrays) or self.variadic:
                 raise TypeError(f"primitive {self.name}: {len(self.rules)} rules for inputs {self.arrays}")
         #: Positions of the inputs that have a derivative.
-        constants = vjp.constants if isinstance(vjp, joint) else ()
+        fixed = getattr(vjp, "constants", ())
         self.differentiable = tuple(
-            i
-            for i, name in enumerate(self.arrays)
-            if (self.joint and name not in constants) or (self.rules and self.rules[i] is not None)
+            i for i, a in enumerate(self.arrays) if (self.joint and a not in fixed) or (self.rules and self.rules[i])
         )
         #: Positions of the inputs that come to one dtype, if any; of a variadic function they all do.
         self.values = () if kind is LINEAR else self.differentiable

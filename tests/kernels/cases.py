@@ -108,6 +108,10 @@ def _near_one(shape: tuple[int, ...], _: Any) -> tuple[Any, ...]:
     return (lambda rng: 1 + 0.01 * np.asarray(rng.normal(size=shape)),)
 
 
+def _with_zeros(shape: tuple[int, ...], _: Any) -> tuple[Any, ...]:
+    return (lambda rng: np.where(rng.random(shape) > 0.3, rng.normal(size=shape), 0.0),)
+
+
 def _rarely(value: float) -> Callable[..., tuple[Any, ...]]:
     """Arrays that are otherwise in few places, near the end of a row or nowhere."""
 
@@ -132,7 +136,8 @@ def _cross_entropy(pull: bool) -> list[Case]:
             large = int(np.prod(shape)) == LARGE
             made.append(Case(arrays, {"axis": axis, "ignore_index": 0}, large))
     empty = ((0, 3), integers(0, 3, (0,)), (0,)) if pull else ((0, 3), integers(0, 3, (0,)))
-    return [*made, Case(empty, {})]
+    usual = ((5, 3), integers(0, 3, (5,)), *([(5,)] if pull else []))
+    return [*made, Case(usual, {}), Case(empty, {})]
 
 
 def _norms(pull: bool) -> list[Case]:
@@ -444,7 +449,7 @@ CASES: dict[str, list[Case]] = {
     "all": _down(_rarely(0.0)),
     "argmax": _down(lambda shape, _: (_few(shape),), empty=False, one=True),
     "argmin": _down(empty=False, one=True),
-    "vector_norm": _down(lambda shape, _: (shape,), *({"ord": p} for p in (1, math.inf, 0, 3))),
+    "vector_norm": _down(_with_zeros, *({"ord": p} for p in (1, math.inf, 0, 3))),
     "mean_squared_error": _errors(),
     "logsumexp_pull": _reducing(lambda shape, reduced: (reduced, positive(reduced), shape)),
     "var": _down(lambda shape, reduced: (shape,), {"correction": 1.0}),

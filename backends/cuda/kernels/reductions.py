@@ -93,13 +93,13 @@ __device__ inline void take(State &s, A v, I k, double number) { TAKE }
 __device__ inline void join(State &s, State b) { JOIN }
 __device__ inline R outcome(State s, double number) { return (R)(COMES_TO); }
 
+// What the first lane of a group has is right; others may differ from it in the last bit.
 __device__ inline State joined(State s, int across, int deep) {
     __shared__ State parts[1024];
     if (across == 0) {
         for (int m = (deep < 32 ? deep : 32) / 2; m > 0; m /= 2) {
             State b;
             SHUFFLE
-            if (threadIdx.x & m) { const State t = s; s = b; b = t; }  // both lanes join in one order
             join(s, b);
         }
         if (deep <= 32) return s;
