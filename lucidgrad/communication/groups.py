@@ -282,6 +282,16 @@ def init_process_group(
     device_id
         The CUDA device of this process, which becomes the current one.
 
+    Notes
+    -----
+    From here to `destroy_process_group` an error that nobody caught, in any thread, is shown and then ends the whole job;
+    so does ``sys.exit`` with another code than 0, which is kept. A process that leaves without `destroy_process_group`
+    waits up to 30 seconds for the others to leave, too (LUCIDGRAD_DISTRIBUTED_EXIT_SECONDS), and ends the job then.
+
+    LUCIDGRAD_DISTRIBUTED_DEBUG=1 compares what processes are about to do before every collective, and names what
+    differs. LUCIDGRAD_MPI_CUDA says whether the MPI library takes memory of CUDA devices (1) or not (0), where it does
+    not say so itself.
+
     Examples
     --------
     >>> from lucidgrad import distributed as dist
