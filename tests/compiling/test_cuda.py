@@ -114,3 +114,25 @@ def test_control_flow():
         x = abs(w) * (seed + 1)
         np.testing.assert_allclose(repeated(x).cpu().numpy(), halved(x).cpu().numpy())
     assert compiled.cache_info().programs == repeated.cache_info().programs == 1
+
+
+def test_the_device_may_change():
+    """Of arguments, and of a module that is moved: a program for each, and every one again when it comes back."""
+    model = lg.nn.Sequential(lg.nn.Linear(3, 4), lg.nn.Tanh(), lg.nn.BatchNorm1d(4))
+    step = lambda x: lg.func.grad(lambda x: (model(x) ** 3).sum())(x).detach()
+    other = lg.nn.Sequential(lg.nn.Linear(3, 4), lg.nn.Tanh(), lg.nn.BatchNorm1d(4))
+    other.load_state_dict(model.state_dict())
+    compiled = lg.compile(step)
+    for k, where in enumerate(("cpu", "cpu", "cuda", "cuda", "cpu", "cuda")):
+        model.to(where)
+        x = numbers(5, 3, seed=k).to(dtype=lg.float32, device="cpu")
+        found = compiled(x.to(where))
+        wanted = lg.func.grad(lambda x: (other(x) ** 3).sum())(x).detach()
+        assert str(found.device).startswith(where)
+        np.testing.assert_allclose(found.cpu().numpy(), wanted.numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model[2].running_mean.cpu().numpy(), other[2].running_mean.numpy(), rtol=1e-4, atol=1e-6)
+    compiled = lg.compile(lambda x: lg.tanh(x) * 2)
+    for where in ("cpu", "cuda") * 3:
+        x = numbers(4).to(where)
+        assert str(compiled(x).device) == str(x.device)
+    assert compiled.cache_info().programs == 2

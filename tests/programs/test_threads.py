@@ -11,6 +11,7 @@ from lucidgrad.backends.cpu.compiled import blas
 from lucidgrad.backends.cpu.programs import compiled
 from lucidgrad.backends.cpu.programs.calling import is_possible
 from lucidgrad.levels.traced import program_of as traced
+from lucidgrad.ops import recurrence
 
 pytestmark = [
     pytest.mark.skipif(not is_possible(), reason="there is no C compiler"),
@@ -136,8 +137,6 @@ def test_a_child_of_fork_is_in_no_program(three_threads):
 
 @pytest.mark.parametrize("kind", ["rnn_tanh", "lstm", "gru"])
 def test_rows_of_a_recurrent_layer_do_not_depend_on_who_does_them(kind, three_threads):
-    from lucidgrad.ops import recurrence
-
     gates = {"rnn_tanh": 1, "lstm": 4, "gru": 3}[kind]
     steps, batch, n = 20, 29, 40
     x, h, w = draw(steps, batch, gates * n), draw(batch, n), draw(gates * n, n) * n**-0.5
@@ -157,3 +156,25 @@ def test_rows_of_a_recurrent_layer_do_not_depend_on_who_does_them(kind, three_th
     alone = run(given)
     assert all(np.array_equal(a, b) for a, b in zip(found[:-1], alone[:-1], strict=True))
     assert np.allclose(found[-1], alone[-1], rtol=1e-4, atol=1e-5)  # the weights': a product of the BLAS's
+
+
+@pytest.mark.parametrize("before", [1, 5])
+def test_the_number_of_threads_may_change_after_compiling(before, three_threads):
+    """Heads of attention, rows of a layer and matrices of a stack have memory for the portions of then."""
+    q, x, w = draw(3, 7, 40, 16), draw(12, 30, 20), draw(20, 20) * 0.2
+
+    def all_of(q, x, w):
+        given = [t.detach().requires_grad_() for t in (q, x, w)]
+        y = lg.nn.functional.scaled_dot_product_attention(given[0], given[0] * 0.5, lg.tanh(given[0]), is_causal=True)
+        rows = recurrence.rnn_sequence(given[1], lg.zeros(30, 20), given[2])
+        found = lg.autograd.grad((y**2).sum() + (rows**2).sum(), given)
+        return [y.detach(), rows.detach(), y.detach() @ lg.swapaxes(q, -1, -2), *found]
+
+    program = traced(all_of, q, x, w)
+    wanted = program.run([q, x, w])
+    lg.set_num_threads(before)
+    run = compiled(program, {}, "c")
+    for count in (before, 1, 2, 8):
+        lg.set_num_threads(count)
+        for mine, expected in zip(run([q, x, w]), wanted, strict=True):
+            assert np.abs(mine - expected).max() <= 1e-5 * np.abs(expected).max()
