@@ -42,6 +42,8 @@ class Generator:
     True
     """
 
+    source: Any  # of the back end
+
     def __init__(self, device: Any = "cpu") -> None:
         self.device = devices.located(device)
         self.seed()

@@ -49,7 +49,9 @@ def test_an_all_reduce_takes_what_a_ring_takes_and_the_latency_of_a_tree():
 
 def test_the_recorded_measurement_gives_a_table():
     steps, network, data = read()
-    assert 0 < network.latency < 1 and 1e6 < network.bandwidth < 1e12 and 0 <= network.overlap <= 1
+    assert 0 < network.latency < 1
+    assert 1e6 < network.bandwidth < 1e12
+    assert 0 <= network.overlap <= 1
     assert data["measured"]["machine"]["cores"] >= 1
     for step in steps.values():
         assert len(step.forward) == len(step.backward) == len(step.sizes) > 2

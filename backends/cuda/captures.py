@@ -91,7 +91,7 @@ class _Slot(NamedTuple):
 
     block: int
     begin: int
-    count: int
+    end: int
     supply: Callable[[], Any]  # the words, or None: they can't be told any more
 
 
@@ -211,7 +211,7 @@ class Capture:
             self._room = MOST
         begin = MOST - self._room
         self._room -= count
-        self._slots.append(_Slot(len(self._blocks) - 1, begin, count, supply))
+        self._slots.append(_Slot(len(self._blocks) - 1, begin, begin + count, supply))
         return self._blocks[-1].array[begin : begin + count]
 
     def drawn(self, source: Any, count: int) -> tuple[Any, int]:
@@ -231,14 +231,14 @@ class Capture:
             self._held.enter(streams.place_now(cupy.cuda.get_device_id()))
             given = [np.zeros(MOST, np.uint64) for _ in self._blocks]
             slots = sorted(self._slots, key=lambda slot: isinstance(getattr(slot.supply, "__self__", None), _Draws))
-            for block, begin, count, supply in slots:  # random numbers last: they are drawn only if all else is well
+            for block, begin, end, supply in slots:  # random numbers last: they are drawn only if all else is well
                 words = supply()
                 if words is None:
                     raise RuntimeError(
                         "what a recorded step of an optimiser depends on is not what it was: its parameters, its "
                         "states, or a setting that is no float or was zero; record the graph anew"
                     )
-                given[block][begin : begin + count] = words
+                given[block][begin:end] = words
             for words, now in zip(self._blocks, given, strict=True):
                 words.renew((), now)
             self.graph.launch()

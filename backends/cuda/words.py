@@ -42,7 +42,7 @@ class Words:
         self.array = cupy.ndarray((count,), np.uint64)
         self._nodes: list[_Node] | None = None
 
-    def filled(self, numbers: Sequence[float], addresses: Sequence[int] = ()) -> Any:
+    def filled(self, numbers: Sequence[float], addresses: Any = ()) -> Any:
         """Send values on the current stream; the array that gets them."""
         for begin, count, part in self._parts(numbers, addresses):
             _filling()((1,), (512,), (by_value(part), self.array[begin:], np.int32(count)))
@@ -61,7 +61,7 @@ class Words:
                 raise RuntimeError("the graph that was recorded does not have the launches that fill its words")
             self._nodes = found
 
-    def renew(self, numbers: Sequence[float], addresses: Sequence[int] = ()) -> None:
+    def renew(self, numbers: Sequence[float], addresses: Any = ()) -> None:
         """Let the graph's next launch, which is to be on the current stream, find these values."""
         if self._nodes is None:
             self.filled(numbers, addresses)
@@ -69,7 +69,7 @@ class Words:
         for node, (_, count, part) in zip(self._nodes, self._parts(numbers, addresses), strict=True):
             node.replace(part, count)
 
-    def _parts(self, numbers: Sequence[float], addresses: Sequence[int]) -> list[tuple[int, int, Any]]:
+    def _parts(self, numbers: Sequence[float], addresses: Any) -> list[tuple[int, int, Any]]:
         """Where to, how many, and the words of each launch."""
         words = np.concatenate([np.asarray(numbers, np.float64).view(np.uint64), np.asarray(addresses, np.uint64)])
         parts = []
@@ -147,7 +147,7 @@ def _nodes(graph: Any, function: int, begin: int, size: int) -> list[_Node]:
     if get(handle, nodes, ctypes.byref(count)):
         return []
     found = []
-    for node in nodes:
+    for node in filter(None, nodes):
         kind, parameters = ctypes.c_int(-1), _Parameters()
         if kind_of(_POINTER(node), ctypes.byref(kind)) or kind.value != _KERNEL:
             continue

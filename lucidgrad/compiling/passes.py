@@ -5,7 +5,7 @@ from typing import Any
 
 from lucidgrad.core import device, dispatch
 from lucidgrad.core.primitive import registry
-from lucidgrad.levels.program import Action, Equation, Program, Structure, Variable, alive, variables
+from lucidgrad.levels.program import Action, Equation, Program, Structure, Variable, acts, alive, variables
 
 from . import structures
 from .structures import improved_inside, known_outside, pruned

@@ -392,7 +392,7 @@ class _Graphed:
             return call(*args) if module.training == outer.training and not keywords else plain(*args, **keywords)
 
         module.forward = forward
-        return module  # type: ignore[no-any-return]
+        return module
 
 
 _guard(__name__, __all__)

@@ -230,7 +230,7 @@ def pulled(made: Sequence[Tensor], seeds: Sequence[Any], targets: Sequence[Any],
     if not ends or not targets:
         return {}
     plan = Plan([node for node, _ in ends], targets)
-    plan.idle = plan.inner  # one may lead to another outside, but the body ends at each of them
+    plan.idle = plan.special  # one may lead to another outside, but the body ends at each of them
     walk = Walk(plan, create_graph=graph, retain_graph=True)
     walk.run([(node, _conj(g) if graph else _conj(g).array) for node, g in ends])
     found = {node: walk.arrived[node] for node in targets if node in walk.arrived}

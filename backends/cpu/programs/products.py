@@ -150,7 +150,7 @@ def call(letter: str, x1: Place, x2: Place, m: int, k: int, n: int, divided: boo
         rows, columns = (n, k) if two[0] else (k, n)
         return f"f->blas.{letter}gemv(101, {turned}, {rows}, {columns}, 1, {{b}}, {two[1]}, {{a}}, {by}, 0, {{c}}, 1);"
     turns = [112 if t else 111 for t, _ in (one, two)]
-    return matrices(letter, *turns, m, n, k, ("{a}", one[1]), ("{b}", two[1]), 0, ("{c}", n), divided)
+    return matrices(letter, turns[0], turns[1], m, n, k, ("{a}", one[1]), ("{b}", two[1]), 0, ("{c}", n), divided)
 
 
 def matrices(

@@ -226,7 +226,7 @@ def _by_cupy(x1: Any, x2: Any, single: bool, onto: Any = None, out: Any = None) 
     try:
         return cupy.matmul(x1, x2)
     except RuntimeError:  # CuPy's on a stream that is recorded, where vectors are matrices
-        if x1.ndim != 1 or x2.ndim != 1 or not recording.is_recorded(get_current_stream()):
+        if x1.ndim != 1 or x2.ndim != 1 or not is_recorded(get_current_stream()):
             raise
         return matmul(x1[None], x2[:, None]).reshape(())
 

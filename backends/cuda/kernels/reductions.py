@@ -286,7 +286,7 @@ def vector_norm(x: Any, /, *, ord: float = 2, axis: Any = None, keepdims: bool =
 def mean_squared_error(x1: Any, x2: Any, /) -> Any:
     if x1.dtype.char not in FLOATS or x2.dtype != x1.dtype or x1.shape != x2.shape:
         return program_of("mean_squared_error")(x1, x2)
-    return reduced("mean", *contiguous(x1), None, False, x1.size, x2)
+    return reduced("mean", contiguous(x1)[0], None, False, x1.size, x2)
 
 
 TABLE: dict[str, Callable[..., Any]] = {
