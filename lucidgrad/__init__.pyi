@@ -11,6 +11,7 @@ from lucidgrad import amp as amp
 from lucidgrad import autograd as autograd
 from lucidgrad import cuda as cuda
 from lucidgrad import cudasim as cudasim
+from lucidgrad import distributed as distributed
 from lucidgrad import distributions as distributions
 from lucidgrad import fft as fft
 from lucidgrad import files as files
@@ -238,6 +239,7 @@ __all__ = [
     "digamma",
     "digitize",
     "dist",
+    "distributed",
     "distributions",
     "div",
     "divide",

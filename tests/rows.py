@@ -319,8 +319,8 @@ COMPLEX_ROWS = frozenset(
     real imag conj clone reshape broadcast_to expand_dims squeeze permute_dims moveaxis matrix_transpose flip roll
     tril triu diagonal diagonal_put stack concat unstack index put_add pick pick_put cumulative_sum cumulative_prod
     sum mean var std prod vector_norm matmul recurrence take take_put take_along_axis put_along_axis_add overwrite
-    split_with_sizes pair_einsum inv det slogdet cofactor solve cholesky rank_sum rank_gather rank_scatter rank_broadcast
-    rank_reduce rank_exchange rank_pass
+    split_with_sizes pair_einsum inv det slogdet cofactor solve cholesky rank_sum rank_gather rank_scatter
+    rank_broadcast rank_reduce rank_exchange rank_pass
     """.split()
 )
 

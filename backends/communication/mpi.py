@@ -8,6 +8,7 @@ import ctypes
 import functools
 import importlib.util
 import os
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +24,7 @@ _EAGER, _PATIENT, _PAUSE = 2e-3, 10.0, 1e-4
 _POLLS = 32  # between two looks at the clock
 
 #: Operations that are not over. They hold their arrays, and every new one lets them go on.
-_running: "list[Running]" = []
+_running: "dict[int, Running]" = {}
 
 
 def missing() -> str | None:
@@ -96,11 +97,12 @@ def end() -> None:
 class Running(Pending):
     """A request of MPI's, and the arrays that it uses."""
 
-    __slots__ = ("_held", "_over", "_request", "_status")
+    __slots__ = ("_held", "_lock", "_over", "_request", "_status")
 
     def __init__(self, request: Any, held: tuple[Any, ...], status: Any = None) -> None:
         self._request, self._held, self._status, self._over = request, held, status, False
-        _running.append(self)
+        self._lock = threading.Lock()  # one thread at a time asks MPI for it
+        _running[id(self)] = self
 
     @property
     def source(self) -> int | None:
@@ -108,10 +110,17 @@ class Running(Pending):
         return None if self._status is None else self._status.source
 
     def done(self) -> bool:
+        if not self._over and self._lock.acquire(blocking=False):
+            try:
+                self._ask()
+            finally:
+                self._lock.release()
+        return self._over
+
+    def _ask(self) -> None:
         if not self._over and self._request.Test(self._status):
             self._over, self._held = True, ()
-            _running.remove(self)
-        return self._over
+            del _running[id(self)]
 
     def wait(self, timeout: float | None = None) -> None:
         begin = time.monotonic()
@@ -125,7 +134,7 @@ class Running(Pending):
 
 
 def _poke() -> None:
-    for pending in tuple(_running):
+    for pending in tuple(_running.values()):
         pending.done()
 
 
@@ -212,8 +221,8 @@ class MPIEngine(Engine):
         return MPIEngine(self._mpi, comm) if inside else None
 
     def close(self) -> None:
-        for pending in tuple(_running):
-            pending.wait()
+        for pending in tuple(_running.values()):
+            pending.wait(_PATIENT)
         if self._comm != self._mpi.COMM_NULL:
             self._comm.Free()
 

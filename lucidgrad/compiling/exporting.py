@@ -10,7 +10,7 @@ from lucidgrad import files
 from lucidgrad.core import device as devices
 from lucidgrad.core.dispatch import complexes, floats, halves
 from lucidgrad.func import trees
-from lucidgrad.levels.program import Action, Equation, Program, Variable, actions
+from lucidgrad.levels.program import Action, Equation, Program, Variable, actions, communicates
 from lucidgrad.levels.traced import current
 from lucidgrad.nn.module import Module
 
@@ -177,6 +177,12 @@ def _alone(plan: Plan, given: int, held: dict[Variable, Any]) -> Program:
             at = made
         outputs.append(at)
     constants = {**program.constants, **held}
+    together = next(filter(communicates, equations), None)
+    if together is not None:
+        raise RuntimeError(
+            f"export: the function communicates with other processes ({together.primitive.name}), which a file "
+            f"does not know of; export what one process computes"
+        )
     for equation in equations:  # arrays of other libraries, as they are now
         if type(equation.primitive) is Action:
             constants[equation.results[0]] = equation.primitive.run()

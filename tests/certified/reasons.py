@@ -61,7 +61,10 @@ MISSING: dict[str, str] = {
         "riemann_slope": "riemann_zeta",
         "zeta_slope": "hurwitz_zeta",
     }.items()
-}
+} | dict.fromkeys(
+    "rank_broadcast rank_exchange rank_gather rank_pass rank_reduce rank_scatter rank_sum".split(),
+    "moves numbers between processes, and adds up those of several as MPI and NCCL do; one process copies them",
+)
 
 
 def reason(name: str, column: str) -> str | None:

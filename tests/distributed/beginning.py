@@ -35,17 +35,22 @@ def world_of_one():
         assert not dist.is_initialized()
 
 
-found = {}
-for name, (call, extra) in json.loads(sys.argv[1]).items():
-    os.environ.update(extra)
-    try:
-        exec(call)
-        found[name] = "went well"
-    except Exception as error:
-        found[name] = f"{type(error).__name__}: {error}"
-    for key in extra:
-        del os.environ[key]
-    assert not dist.is_initialized()
-print(json.dumps(found))
-dist.init_process_group()
-raise SystemExit(4)
+def main(calls):
+    found = {}
+    for name, (call, extra) in json.loads(calls).items():
+        os.environ.update(extra)
+        try:
+            exec(call, globals())
+            found[name] = "went well"
+        except Exception as error:
+            found[name] = f"{type(error).__name__}: {error}"
+        for key in extra:
+            del os.environ[key]
+        assert not dist.is_initialized()
+    print(json.dumps(found))
+    dist.init_process_group()
+    raise SystemExit(4)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -102,7 +102,7 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def __call__(self, module, check: str, ranks: int = 2, cuda: bool = False, seconds: float = 120, **extra: str):
+    def __call__(self, module, check: str, ranks: int = 2, cuda: bool = False, seconds: float = 300, **extra: str):
         """Raise what the check raised, in any of the processes."""
         mark = "-".join(
             [module.__name__, str(ranks), *["cuda"] * cuda, *(f"{k}={v}" for k, v in sorted(extra.items()))]
@@ -136,7 +136,7 @@ def main(module: str, folder: str) -> None:
     from lucidgrad import distributed as dist
 
     checks = importlib.import_module(module)
-    dist.init_process_group(timeout=datetime.timedelta(seconds=60))
+    dist.init_process_group(os.environ.get("LUCIDGRAD_TEST_BACKEND"), timeout=datetime.timedelta(seconds=60))
     with open(Path(folder) / str(dist.get_rank()), "w", buffering=1) as file:
         for name in names(checks):
             try:

@@ -60,6 +60,10 @@ def test_a_primitive_in_a_file(name):
     draw = np.random.default_rng(0).normal
     seeds = [lg.asarray(draw(size=y.shape)).to(y.dtype) for y in forward(*args)]
     backward = gradients_of(forward, seeds)
+    if primitive.silenced is not None:
+        with pytest.raises(RuntimeError, match=f"export: the function communicates with other processes .{name}"):
+            through_a_file(forward, *args)
+        return
     run, run_back = through_a_file(forward, *args), through_a_file(backward, *args)
     for program, function in ((run, forward), (run_back, backward), (gradients_of(run, seeds), backward)):
         for mine, expected in zip(program(*args), function(*args), strict=True):
