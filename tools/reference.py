@@ -79,6 +79,8 @@ TITLES = {
     "lucidgrad.nn.init": "initialisation",
     "lucidgrad.optim": "optimisers",
     "lucidgrad.optim.lr_scheduler": "learning rates",
+    "lucidgrad.distributed": "several processes",
+    "lucidgrad.distributed.nn.functional": "collectives with gradients",
     "lucidgrad.distributions": "probability distributions",
     "lucidgrad.utils.data": "datasets and loaders",
     "lucidgrad.amp": "mixed precision",

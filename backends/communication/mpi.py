@@ -112,12 +112,15 @@ class Running(Pending):
     def done(self) -> bool:
         if not self._over and self._lock.acquire(blocking=False):
             try:
-                if not self._over and self._request.Test(self._status):
-                    self._over, self._held = True, ()
-                    del _running[id(self)]
+                self._ask()
             finally:
                 self._lock.release()
         return self._over
+
+    def _ask(self) -> None:
+        if not self._over and self._request.Test(self._status):
+            self._over, self._held = True, ()
+            del _running[id(self)]
 
     def wait(self, timeout: float | None = None) -> None:
         begin = time.monotonic()

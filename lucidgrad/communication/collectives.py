@@ -125,8 +125,14 @@ def all_reduce(tensor: Any, op: ReduceOp = ReduceOp.SUM, group: Any = None, asyn
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.all_reduce(x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.asarray([1.0, 2.0])
+    >>> dist.all_reduce(x)
+    >>> x.tolist()  # times the number of processes
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_reduce", _group("all_reduce", group)
     if found is None:
@@ -155,8 +161,14 @@ def all_gather_into_tensor(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.all_gather_into_tensor(all_of_them, x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> whole = lg.zeros(2 * dist.get_world_size())
+    >>> dist.all_gather_into_tensor(whole, lg.asarray([1.0, 2.0]))
+    >>> whole.tolist()
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_gather_into_tensor", _group("all_gather_into_tensor", group)
     if found is None:
@@ -197,9 +209,14 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> parts = [lg.empty_like(x) for _ in range(dist.get_world_size())]  # doctest: +SKIP
-    >>> dist.all_gather(parts, x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> parts = [lg.zeros(2) for _ in range(dist.get_world_size())]
+    >>> dist.all_gather(parts, lg.asarray([1.0, 2.0]))
+    >>> parts[dist.get_rank()].tolist()
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_gather", _group("all_gather", group)
     if found is None:
@@ -235,8 +252,14 @@ def reduce_scatter_tensor(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.reduce_scatter_tensor(part, x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> part = lg.zeros(2)
+    >>> dist.reduce_scatter_tensor(part, lg.ones(2 * dist.get_world_size()))
+    >>> part.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "reduce_scatter_tensor", _group("reduce_scatter_tensor", group)
     if found is None:
@@ -262,8 +285,14 @@ def reduce_scatter(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.reduce_scatter(part, list_of_tensors)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> part = lg.zeros(2)
+    >>> dist.reduce_scatter(part, [lg.ones(2) for _ in range(dist.get_world_size())])
+    >>> part.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "reduce_scatter", _group("reduce_scatter", group)
     if found is None:
@@ -306,8 +335,14 @@ def all_to_all_single(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.all_to_all_single(output, x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> y = lg.zeros(2 * dist.get_world_size())
+    >>> dist.all_to_all_single(y, lg.ones(2 * dist.get_world_size()))
+    >>> y.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_to_all_single", _group("all_to_all_single", group)
     if found is None:
@@ -362,8 +397,14 @@ def all_to_all(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.all_to_all(outputs, inputs)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> outputs = [lg.zeros(2) for _ in range(dist.get_world_size())]
+    >>> dist.all_to_all(outputs, [lg.ones(2) for _ in outputs])
+    >>> outputs[0].tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_to_all", _group("all_to_all", group)
     if found is None:
@@ -399,8 +440,11 @@ def barrier(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.barrier()  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> dist.barrier()
+    >>> dist.destroy_process_group()
     """
     name, found = "barrier", _group("barrier", group)
     if found is None:
@@ -434,8 +478,14 @@ def broadcast(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.broadcast(x, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.asarray([1.0, 2.0])
+    >>> dist.broadcast(x, 0)
+    >>> x.tolist()
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "broadcast", _group("broadcast", group)
     if found is None:
@@ -471,8 +521,14 @@ def reduce(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.reduce(x, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.asarray([1.0, 2.0])
+    >>> dist.reduce(x, 0)
+    >>> x.tolist()
+    [1.0, 2.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "reduce", _group("reduce", group)
     if found is None:
@@ -512,8 +568,14 @@ def gather(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.gather(x, parts if dist.get_rank() == 0 else None, dst=0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> parts = [lg.zeros(2) for _ in range(dist.get_world_size())] if dist.get_rank() == 0 else None
+    >>> dist.gather(lg.ones(2), parts, dst=0)
+    >>> parts[0].tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "gather", _group("gather", group)
     if found is None:
@@ -558,8 +620,14 @@ def scatter(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.scatter(x, parts if dist.get_rank() == 0 else None, src=0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x, parts = lg.zeros(2), [lg.ones(2) for _ in range(dist.get_world_size())]
+    >>> dist.scatter(x, parts if dist.get_rank() == 0 else None, src=0)
+    >>> x.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name, found = "scatter", _group("scatter", group)
     if found is None:
@@ -600,9 +668,12 @@ def isend(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.isend(x, 1).wait()  # doctest: +SKIP
-    True
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+    ...     dist.isend(lg.ones(2), 1).wait()
+    >>> dist.destroy_process_group()
     """
     return _sent("isend", tensor, dst, group, tag, group_dst)
 
@@ -646,9 +717,12 @@ def irecv(
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.irecv(x, 0).wait()  # doctest: +SKIP
-    True
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_rank() == 1:
+    ...     dist.irecv(lg.zeros(2), 0).wait()
+    >>> dist.destroy_process_group()
     """
     return _received("irecv", tensor, src, group, tag, group_src)
 
@@ -678,8 +752,12 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.send(x, 1)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+    ...     dist.send(lg.ones(2), 1)
+    >>> dist.destroy_process_group()
     """
     work = _sent("send", tensor, dst, group, tag, group_dst)
     if work is not None:
@@ -698,9 +776,12 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> dist.recv(x, 0)  # doctest: +SKIP
-    0
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_rank() == 1:
+    ...     dist.recv(lg.zeros(2), 0)
+    >>> dist.destroy_process_group()
     """
     work = _received("recv", tensor, src, group, tag, group_src)
     if work is None:

@@ -260,7 +260,7 @@ def silenced(keywords: dict[str, Any]) -> dict[str, Any]:
 
 
 for _each in (rank_sum, rank_scatter, rank_gather, rank_broadcast, rank_reduce, rank_exchange, rank_pass):
-    _each.primitive.silenced = silenced  # type: ignore[attr-defined]
+    _each.primitive.silenced = silenced  # type: ignore[union-attr]
 
 
 # -- PyTorch's names -------------------------------------------------------------------------------
@@ -303,8 +303,15 @@ def all_reduce(tensor: Any, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> A
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> loss = F.all_reduce(x).square().sum()  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.asarray([1.0, 2.0], requires_grad=True)
+    >>> F.all_reduce(x).square().sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 4.0]
+    >>> dist.destroy_process_group()
     """
     found = _found("all_reduce", group, tensor)
     if _linear("all_reduce", op):
@@ -324,8 +331,15 @@ def all_gather(tensor: Any, group: Any = None) -> tuple[Any, ...]:
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> features = lg.cat(F.all_gather(x))  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> lg.cat(F.all_gather(x)).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     return tuple(unstack(rank_gather(tensor, group=_found("all_gather", group, tensor)), axis=0))
 
@@ -344,8 +358,16 @@ def all_gather_tensor(tensor: Any, gather_dim: int = 0, group: Any = None) -> An
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> features = F.all_gather_tensor(x, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2, 1, requires_grad=True)
+    >>> y = F.all_gather_tensor(x, 1)
+    >>> y.sum().backward()
+    >>> x.grad.tolist()
+    [[1.0], [1.0]]
+    >>> dist.destroy_process_group()
     """
     found = _found("all_gather_tensor", group, tensor)
     axis = _axis("all_gather_tensor", "gather_dim", gather_dim, tensor)
@@ -376,8 +398,15 @@ def reduce_scatter_tensor(tensor: Any, op: ReduceOp = ReduceOp.SUM, scatter_dim:
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> mine = F.reduce_scatter_tensor(x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> F.reduce_scatter_tensor(x).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name = "reduce_scatter_tensor"
     found = _found(name, group, tensor)
@@ -412,8 +441,15 @@ def reduce_scatter(output: Any, input_list: Sequence[Any], op: ReduceOp = Reduce
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> mine = F.reduce_scatter(lg.empty(3), list_of_tensors)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> xs = [lg.ones(2, requires_grad=True) for _ in range(dist.get_world_size())]
+    >>> F.reduce_scatter(lg.zeros(2), xs).sum().backward()
+    >>> xs[0].grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     found = _found("reduce_scatter", group, *input_list)
     rows = stack(_several("reduce_scatter", found, "input_list", input_list), axis=0)
@@ -438,8 +474,15 @@ def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> y = F.broadcast(x, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> F.broadcast(x, 0).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     found = _found("broadcast", group, tensor)
     return rank_broadcast(tensor, group=found, root=_member("broadcast", found, src, None, "src"))
@@ -461,8 +504,15 @@ def reduce(tensor: Any, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> total = F.reduce(x, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> F.reduce(x, 0).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     found = _found("reduce", group, tensor)
     root = _member("reduce", found, dst, None, "dst")
@@ -497,8 +547,15 @@ def gather(tensor: Any, dst: int = 0, group: Any = None) -> tuple[Any, ...]:
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> parts = F.gather(x, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> lg.stack(F.gather(x, 0)).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     found = _found("gather", group, tensor)
     return tuple(unstack(_gathered(tensor, _member("gather", found, dst, None, "dst"), found), axis=0))
@@ -518,8 +575,15 @@ def scatter(tensors: Sequence[Any], src: int = 0, group: Any = None) -> Any:
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> mine = F.scatter(list_of_tensors, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> xs = [lg.ones(2, requires_grad=True) for _ in range(dist.get_world_size())]
+    >>> F.scatter(xs, 0).sum().backward()
+    >>> xs[0].grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     found = _found("scatter", group, *tensors)
     root = _member("scatter", found, src, None, "src")
@@ -552,8 +616,15 @@ def all_to_all_single(
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> y = F.all_to_all_single(lg.empty_like(x), x)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2 * dist.get_world_size(), requires_grad=True)
+    >>> F.all_to_all_single(lg.zeros_like(x), x).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     name = "all_to_all_single"
     found = _found(name, group, input)
@@ -576,8 +647,16 @@ def all_to_all(output_tensor_list: Sequence[Any], input_tensor_list: Sequence[An
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> ys = F.all_to_all([lg.empty_like(x) for x in xs], xs)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> xs = [lg.ones(2, requires_grad=True) for _ in range(dist.get_world_size())]
+    >>> (y, *_) = F.all_to_all([lg.zeros(2) for _ in xs], xs)
+    >>> y.sum().backward()
+    >>> xs[0].grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     found = _found("all_to_all", group, *input_tensor_list)
     inputs = _several("all_to_all", found, "input_tensor_list", input_tensor_list)
@@ -611,8 +690,15 @@ def exchange(tensor: Any, dst: int | None, src: int | None, group: Any = None, t
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> y = F.exchange(x, (rank + 1) % n, (rank - 1) % n)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x, rank, n = lg.ones(2, requires_grad=True), dist.get_rank(), dist.get_world_size()
+    >>> F.exchange(x, (rank + 1) % n, (rank - 1) % n).sum().backward()  # round and round
+    >>> x.grad.tolist()
+    [1.0, 1.0]
+    >>> dist.destroy_process_group()
     """
     found = _found("exchange", group, *[tensor][: dst is not None and src is not None])
     to, source = (
@@ -642,8 +728,14 @@ def send(tensor: Any, dst: int, group: Any = None, tag: int = 0) -> Any:
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> F.send(x, 1).sum().backward()  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2, requires_grad=True)
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+    ...     F.send(x, 1).sum().backward()  # which waits for the gradient
+    >>> dist.destroy_process_group()
     """
     return exchange(tensor, dst, None, group, tag)
 
@@ -665,8 +757,14 @@ def recv(tensor: Any, src: int, group: Any = None, tag: int = 0) -> Any:
 
     Examples
     --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
     >>> from lucidgrad.distributed.nn import functional as F
-    >>> y = F.recv(lg.zeros(3, requires_grad=True), 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.zeros(2, requires_grad=True)
+    >>> if dist.get_rank() == 1:
+    ...     F.recv(x, 0).square().sum().backward()
+    >>> dist.destroy_process_group()
     """
     return exchange(tensor, None, src, group, tag)
 

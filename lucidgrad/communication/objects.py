@@ -86,8 +86,12 @@ def broadcast_object_list(
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> settings = [{"lr": 0.1}] if dist.get_rank() == 0 else [None]  # doctest: +SKIP
-    >>> dist.broadcast_object_list(settings, 0)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> settings = [{"lr": 0.1}] if dist.get_rank() == 0 else [None]
+    >>> dist.broadcast_object_list(settings, 0)
+    >>> settings
+    [{'lr': 0.1}]
+    >>> dist.destroy_process_group()
     """
     name, found = "broadcast_object_list", _group("broadcast_object_list", group)
     if found is None or not object_list:
@@ -132,8 +136,12 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None, *, pi
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> names = [None] * dist.get_world_size()  # doctest: +SKIP
-    >>> dist.all_gather_object(names, platform.node())  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> found = [None] * dist.get_world_size()
+    >>> dist.all_gather_object(found, {"rank": dist.get_rank()})
+    >>> found
+    [{'rank': 0}]
+    >>> dist.destroy_process_group()
     """
     name, found = "all_gather_object", _group("all_gather_object", group)
     if found is None:
@@ -180,7 +188,12 @@ def gather_object(
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> dist.gather_object(losses, parts if dist.get_rank() == 0 else None)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> found = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
+    >>> dist.gather_object("one", found)
+    >>> found
+    ['one']
+    >>> dist.destroy_process_group()
     """
     name, found = "gather_object", _group("gather_object", group)
     if found is None:
@@ -225,8 +238,12 @@ def scatter_object_list(
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> mine = [None]  # doctest: +SKIP
-    >>> dist.scatter_object_list(mine, jobs if dist.get_rank() == 0 else None)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> mine, jobs = [None], ["first"] * dist.get_world_size()
+    >>> dist.scatter_object_list(mine, jobs if dist.get_rank() == 0 else None)
+    >>> mine
+    ['first']
+    >>> dist.destroy_process_group()
     """
     name, found = "scatter_object_list", _group("scatter_object_list", group)
     if found is None:
@@ -277,7 +294,10 @@ def send_object_list(
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> dist.send_object_list([{"step": 3}], 1)  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+    ...     dist.send_object_list([{"step": 3}], 1)
+    >>> dist.destroy_process_group()
     """
     name, found = "send_object_list", _group("send_object_list", group)
     if found is None:
@@ -314,9 +334,11 @@ def recv_object_list(
     Examples
     --------
     >>> from lucidgrad import distributed as dist
-    >>> received = [None]  # doctest: +SKIP
-    >>> dist.recv_object_list(received, 0)  # doctest: +SKIP
-    0
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> received = [None]
+    >>> if dist.get_rank() == 1:
+    ...     dist.recv_object_list(received, 0)
+    >>> dist.destroy_process_group()
     """
     name, found = "recv_object_list", _group("recv_object_list", group)
     if found is None:

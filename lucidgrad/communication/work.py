@@ -41,10 +41,14 @@ class Work:
 
     Examples
     --------
+    >>> import lucidgrad as lg
     >>> from lucidgrad import distributed as dist
-    >>> work = dist.all_reduce(x, async_op=True)  # doctest: +SKIP
-    >>> work.wait()  # doctest: +SKIP
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> x = lg.ones(2)
+    >>> work = dist.all_reduce(x, async_op=True)
+    >>> work.wait()
     True
+    >>> dist.destroy_process_group()
     """
 
     def __init__(

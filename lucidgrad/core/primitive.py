@@ -205,11 +205,10 @@ class Primitive:
             raise TypeError(
                 f"primitive {program.__name__}: a parameter is called g, xp, y or _..., as others already are"
             )
-        self.name = program.__name__
-        self.program, self.kind, self.jvp, self.batch, self.real = program, kind, jvp, batch, real
+        self.name, self.program, self.kind, self.jvp, self.batch = program.__name__, program, kind, jvp, batch
         self.view, self.outputs, self.dtype, self.inline, self.casts = view, outputs, dtype, inline, casts
         self.precision, self.single = precision, vjp is not None and (kind.single if single is None else single)
-        self.arrays = arrays[1:]
+        self.arrays, self.real = arrays[1:], real
         self.optional = {name for name in self.arrays if name in given}
         self.keywords = {name: given.get(name, REQUIRED) for name in metadata}
         self.positional = tuple(name for name in metadata if name in names[: code.co_argcount])

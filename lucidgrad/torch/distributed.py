@@ -23,7 +23,7 @@ def is_torchelastic_launched() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
-def init_process_group(
+def init_process_group(  # type: ignore[no-redef]
     backend: str | None = None, init_method: str | None = None, timeout: Any = None, world_size: int = -1,
     rank: int = -1, store: Any = None, group_name: str = "", pg_options: Any = None, device_id: Any = None,
 ) -> None:  # fmt: skip
@@ -35,7 +35,7 @@ def init_process_group(
     _asked[:] = [name or "cpu:gloo,cuda:nccl"]
 
 
-def get_backend(group: Any = None) -> str:
+def get_backend(group: Any = None) -> str:  # type: ignore[no-redef]
     """The backend that was asked for."""
     _own.get_backend(group)
     return _asked[0] if _asked else _own.get_backend(group)

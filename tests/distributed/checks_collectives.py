@@ -8,6 +8,15 @@ def _rank():
     return dist.get_rank(), dist.get_world_size()
 
 
+def check_who_is_who():
+    rank, n = _rank()
+    assert dist.is_initialized() and dist.is_available() and dist.is_mpi_available()
+    assert dist.get_node_local_rank() == rank  # all are on this host
+    assert dist.group.WORLD.launch.local_size == n
+    assert dist.get_process_group_ranks() == list(range(n))
+    assert "rank" in repr(dist.group.WORLD) and dist.get_backend() in ("mpi", "cpu:mpi,cuda:auto", "cpu:mpi,cuda:nccl")
+
+
 def check_all_reduce():
     rank, n = _rank()
     x = lg.arange(6.0).reshape(2, 3) + rank

@@ -1,9 +1,18 @@
 """What tests with several processes share."""
 
+import importlib.util
 import os
+import shutil
 
 import pytest
-from ranks import Results
+from ranks import Results, mpiexec
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _launcher():
+    """Without MPI there is nothing to test."""
+    if importlib.util.find_spec("mpi4py") is None or shutil.which(mpiexec()) is None:
+        pytest.skip("needs mpi4py and mpiexec: pip install mpi4py mpich")
 
 
 @pytest.fixture(scope="session")

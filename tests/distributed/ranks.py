@@ -102,7 +102,7 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def __call__(self, module, check: str, ranks: int = 2, cuda: bool = False, seconds: float = 120, **extra: str):
+    def __call__(self, module, check: str, ranks: int = 2, cuda: bool = False, seconds: float = 300, **extra: str):
         """Raise what the check raised, in any of the processes."""
         mark = "-".join(
             [module.__name__, str(ranks), *["cuda"] * cuda, *(f"{k}={v}" for k, v in sorted(extra.items()))]

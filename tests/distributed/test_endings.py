@@ -82,6 +82,17 @@ def test_a_dead_launcher_leaves_no_process():
     assert not left
 
 
+@pytest.mark.skipif(not NIGHTLY, reason="jobs of their own; nightly")
+def test_variables_of_another_launcher():
+    """RANK and WORLD_SIZE may be there, and must be what MPI says."""
+    code = "import os; from lucidgrad import distributed as d; {}; d.init_process_group(); d.destroy_process_group()"
+    own = "os.environ.update(RANK=os.environ['PMI_RANK'], WORLD_SIZE='2', LOCAL_RANK=os.environ['PMI_RANK'])"
+    assert launch(2, "-c", code.format(own)).code == 0
+    outcome = launch(2, "-c", code.format("os.environ.update(RANK='0', WORLD_SIZE='2')"))
+    assert outcome.code == 1
+    assert "given RANK=0 and WORLD_SIZE=2 in the environment, but MPI says process 1 of 2" in outcome.errors
+
+
 # -- before it begins ------------------------------------------------------------------------------
 #: What is called, with what in the environment, and what is said to it; all in one process, which nothing harms.
 REFUSED = {
