@@ -9,11 +9,12 @@ messages from a member to another, in a thread, so that whoever sends need not w
 arranged at a `Meeting`. A watchdog sees to it that no operation waits for ever.
 """
 
+import contextlib
 import importlib.util
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,16 @@ class Line:
             self.place = streams.place_for(device, Stream(non_blocking=True))
         _watchdog.lines.append(self)
 
+    @contextlib.contextmanager
+    def current(self) -> Iterator[None]:
+        """Send work here; where it went before, it goes afterwards."""
+        with self.place.current():
+            before = self.place.enter()
+            try:
+                yield
+            finally:
+                before.enter()
+
     def follow(self, ready: Any) -> None:
         """Let work on this line wait for an event of the stream that arrays were written on."""
         self.place.stream.wait_event(ready)
@@ -162,7 +173,7 @@ class Running(Pending):
 
         self.line = line
         try:
-            with line.place.current(), line.place.stream:
+            with line.current():
                 line.follow(self._ready)
                 line.keep(self._arrays)
                 self._call(line.comm, line.place.stream.ptr)

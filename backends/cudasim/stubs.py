@@ -3,7 +3,7 @@
 import re
 
 # "Not supported" in the library's own status type, so that CuPy raises its own exception.
-STATUS = {"cublas": 15, "curand": 999, "cufft": 16, "cusolver": 9, "cusparse": 10, "nvrtc": 11, "cu": 801}
+STATUS = {"nccl": 5, "cublas": 15, "curand": 999, "cufft": 16, "cusolver": 9, "cusparse": 10, "nvrtc": 11, "cu": 801}
 
 # Objects may be made, configured and destroyed; the first call that would compute something fails.
 CREATES = re.compile(r"[a-z]+Create|cusolver(Dn|Sp|Rf)Create")

@@ -92,6 +92,8 @@ def survey(wheel: Wheel) -> Survey:
             sonames |= {name for name in needed if library.fullmatch(name)}
             dynamic |= module == RUNTIME and any(name.startswith("libcudart") for name in needed)
             for name, version in elf.undefined().items():
+                if not version and name.startswith("nccl"):  # the one library whose functions have no version
+                    version = next(soname for soname in needed if soname.startswith("libnccl.so."))
                 if library.fullmatch(version):
                     undefined.setdefault(version, {})[name] = version
             if elf.mentions("cudaMemcpyAsync"):

@@ -114,9 +114,16 @@ def _lazily(function):
     return found
 
 
+def _everywhere(right):
+    """Whether something is right in every process: where one is slow, another one's waiting may help it."""
+    flag = lg.asarray([bool(right)])
+    dist.all_reduce(flag, op=dist.ReduceOp.MIN)
+    return flag.item()
+
+
 def _sum_is_right():
     n = _rank()[1]
-    return bool((_lazily(_summed) == n * (n + 1) + 2 * n).all())
+    return _everywhere((_lazily(_summed) == n * (n + 1) + 2 * n).all())
 
 
 @contextlib.contextmanager
@@ -161,7 +168,7 @@ def _messages(x):
 
 def _messages_are_right():
     rank, n = _rank()
-    return bool((_lazily(_messages) == 2 * ((rank - 1) % n + 1) + 1).all())
+    return _everywhere((_lazily(_messages) == 2 * ((rank - 1) % n + 1) + 1).all())
 
 
 def check_waits_of_messages():
@@ -186,8 +193,7 @@ def _memory_is_kept():
         work.wait()
         right = bool((whole.cpu().numpy().reshape(n, -1) == np.arange(n)[:, None] + 2).all())
         del others
-    dist.barrier()
-    return right
+    return _everywhere(right)
 
 
 def check_without_keeping_memory_results_are_wrong():
@@ -214,8 +220,11 @@ def check_counts():
     with cudasim.counting() as counts:
         dist.all_gather_into_tensor(whole, parts)
         dist.reduce_scatter_tensor(parts, whole, op=dist.ReduceOp.AVG)
-    assert counts.launches == {"ncclAllGather": 1, "ncclReduceScatter": 1}
-    assert counts.nccl_bytes == 4 * SIZE * (1 + _rank()[1])
+    n = _rank()[1]
+    divided = 0 if n & (n - 1) == 0 else 1  # by a kernel, unless NCCL's own average is as exact
+    assert counts.launches.items() >= {"ncclAllGather": 1, "ncclReduceScatter": 1}.items()
+    assert sum(counts.launches.values()) == 2 + divided
+    assert counts.nccl_bytes == 4 * SIZE * (1 + n)
     lg.cuda.synchronize()
     dist.barrier()
 
@@ -258,12 +267,43 @@ def check_what_nccl_does_not_do():
 
 
 def check_streams_of_the_user():
-    """The streams that wait are those that calls are made from."""
+    """The streams that wait are those that calls are made from, and they stay the current ones."""
     rank, n = _rank()
+    mine, other = lg.cuda.Stream(), lg.cuda.Stream()
     x = lg.full((SIZE,), rank + 1.0, device="cuda")
-    with lg.cuda.stream(lg.cuda.Stream()) as _:
-        x = x * 2
-        work = dist.all_reduce(x, async_op=True)
-    work.wait()
-    y = x + 1
-    assert (y == n * (n + 1) + 1).all()
+    lg.cuda.synchronize()
+
+    def run():
+        with lg.cuda.stream(mine):
+            y = x * 1
+            y += 1
+            work = dist.all_reduce(y, async_op=True)
+            assert lg.cuda.current_stream() == mine
+        with lg.cuda.stream(other):
+            work.wait()
+            assert lg.cuda.current_stream() == other
+            z = y * 2
+            assert (z.cpu() == n * (n + 1) + 2 * n).all()
+        assert lg.cuda.current_stream() == lg.cuda.default_stream()
+
+    _both_modes(run)
+
+
+def check_graphs():
+    """What is captured communicates at each launch, on the stream that captured it."""
+    rank, n = _rank()
+    x, stream = lg.full((SIZE,), rank + 1.0, device="cuda"), lg.cuda.Stream()
+    dist.all_reduce(x.clone())
+    lg.cuda.synchronize()
+    dist.barrier()
+    with lg.cuda.stream(stream):
+        raw = stream.place.stream
+        raw.begin_capture()
+        x += 1
+        dist.all_reduce(x)
+        x *= 2
+        graph = raw.end_capture()
+        for _ in range(2):
+            graph.launch(raw)
+        first = n * (n + 1) + 2 * n
+        assert (x.cpu() == 2 * n * (first + 1)).all()
