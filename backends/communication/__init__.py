@@ -7,8 +7,8 @@ from .engine import Done, Engine, EngineError, Launch, Pending
 
 __all__ = ["Done", "Engine", "EngineError", "Launch", "Pending", "connect", "described", "end", "launched", "missing"]
 
-#: The modules, each with ``missing()``, ``connect(launch, host)`` and ``end()``; those for host memory know who they
-#: are among how many: ``launched()``, by which ``library()``.
+#: The modules, each with ``missing()``, ``connect(launch, host)`` and ``end()``; those for host memory know who this
+#: process is, too: ``launched()``, by which ``library()``.
 ENGINES = {"lone": ".lone", "mpi": ".mpi", "nccl": ".nccl"}
 
 

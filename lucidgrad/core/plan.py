@@ -19,8 +19,8 @@ class Plan:
     """Which nodes a walk visits, youngest first: all that the roots reach, or those on the way to ``wanted``.
 
     Plain leaves are not among them: a cotangent that is sent to one has arrived. ``needed`` are the nodes that lead to
-    a wanted one (None: all do), ``idle`` those whose rules need not run, ``special`` those that a walk looks at
-    closely: wanted ones that are no leaves, and those that send to a leaf with hooks.
+    a wanted one (None: all do), ``idle`` those whose rules need not run, ``special`` those that a walk looks closely
+    at: wanted ones that are no leaves, and those that send to a leaf with hooks.
     """
 
     __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "special", "wanted")
