@@ -127,3 +127,12 @@ def test_the_frame_is_cupys(monkeypatch):
     expected = frames.source([("lg_frame", kernel)], frames.by_cupy)
     assert words(source) == words(expected)
     assert {"--fmad=false", "--std=c++17"} <= set(options)
+
+
+@pytest.mark.parametrize("architecture", _ends())
+def test_bfloat16_in_generated_kernels(architecture):
+    pytest.importorskip("ml_dtypes")
+    from lucidgrad.backends.cuda import bfloat16
+
+    read_and_write = 'extern "C" __global__ void f(unsigned short *x) { *x = lg_bits(lg_wide(*x)); }'
+    assert not nvrtc.compile_all({"f": bfloat16._HELPERS + read_and_write}, architecture, nvrtc.cupy_options())
