@@ -81,7 +81,7 @@ __device__ inline A reduced(A v, int across, int deep, bool greatest) {
 #define SUM(v) reduced(v, across, deep, false)
 #define MAX(v) reduced(v, across, deep, true)
 #define LAYOUT I rows, I n, I inner, int across, int deep
-#define BOUNDS __launch_bounds__(1024)
+#define BOUNDS __launch_bounds__(1024, 1)
 #define ROW_OF(block) \
     const int lane = across ? threadIdx.x / across % deep : threadIdx.x % deep; \
     I row, place; \
