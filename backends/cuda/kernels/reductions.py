@@ -14,7 +14,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from lucidgrad.backends.cuda.compiling import FLOATS, ROWS, Rows, Sources, contiguous, program_of, splits
+from lucidgrad.backends.cuda.compiling import FLOATS, ROWS, Rows, Sources, program_of, splits
 from lucidgrad.backends.cuda.library import LIBRARY
 
 #: By function: members of a state, what it is at first, what an element v (number k) makes of it, what it is with
@@ -286,7 +286,7 @@ def vector_norm(x: Any, /, *, ord: float = 2, axis: Any = None, keepdims: bool =
 def mean_squared_error(x1: Any, x2: Any, /) -> Any:
     if x1.dtype.char not in FLOATS or x2.dtype != x1.dtype or x1.shape != x2.shape:
         return program_of("mean_squared_error")(x1, x2)
-    return reduced("mean", contiguous(x1)[0], None, False, x1.size, x2)
+    return reduced("mean", x1, None, False, x1.size, x2)
 
 
 TABLE: dict[str, Callable[..., Any]] = {
