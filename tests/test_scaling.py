@@ -57,5 +57,5 @@ def test_the_recorded_measurement_gives_a_table():
         assert len(step.forward) == len(step.backward) == len(step.sizes) > 2
         for plan in PLANS:
             shares = [efficiency(step, network, n, plan) for n in RANKS]
-            assert shares[0] == 1.0 and 0 < min(shares)
+            assert shares[0] == 1.0 and min(shares) > 0
     assert table(steps, network).count("\n") == len(PLANS) * len(steps)
