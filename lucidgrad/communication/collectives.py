@@ -641,3 +641,150 @@ def scatter(
     target = Buffer([tensor], engine, reads=False)
     start = lambda: engine.scatter(sources[0].array if sources else None, target.array, root)
     return _begun(name, found, start, [target], [tensor], async_op)
+
+
+# -- one to another --------------------------------------------------------------------------------
+def isend(
+    tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
+) -> Work | None:
+    """Begin to send a tensor to another process.
+
+    Parameters
+    ----------
+    tensor
+        Not to be written before the `Work` is done.
+    dst
+        The number of the other in the world.
+    group
+        The world by default.
+    tag
+        A number that the other one receives it by.
+    group_dst
+        Its number in the group, in place of ``dst``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+    ...     dist.isend(lg.ones(2), 1).wait()
+    >>> dist.destroy_process_group()
+    """
+    return _sent("isend", tensor, dst, group, tag, group_dst)
+
+
+def _sent(name: str, tensor: Any, dst: int | None, group: Any, tag: int, group_dst: int | None) -> Work | None:
+    found = _group(name, group)
+    if found is None:
+        return None
+    other = _member(name, found, dst, group_dst, "dst")
+    _check_other(name, found, other, tag)
+    engine = _engine(name, found, [], [tensor])
+    buffer = Buffer([tensor], engine, written=False)
+    start = lambda: engine.send(buffer.array, other, tag)
+    return _begun(name, found, start, [], [tensor], True, together=False)
+
+
+def _check_other(name: str, group: ProcessGroup, other: int | None, tag: int) -> None:
+    if other == group.rank():
+        raise ValueError(f"{name}: given this process itself, {group.ranks[group.rank()]}, expected another one")
+    if not isinstance(tag, int) or not 0 <= tag < 2**15:  # type: ignore[redundant-expr]
+        raise ValueError(f"{name}: given tag={tag!r}, expected a number from 0 to {2**15 - 1}")
+
+
+def irecv(
+    tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
+) -> Work | None:
+    """Begin to receive a tensor that another process sends.
+
+    Parameters
+    ----------
+    tensor
+        Of the shape and dtype of what is sent; written in place.
+    src
+        The number of the other in the world; None: whoever sends.
+    group
+        The world by default.
+    tag
+        The number it was sent with.
+    group_src
+        Its number in the group, in place of ``src``.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_rank() == 1:
+    ...     dist.irecv(lg.zeros(2), 0).wait()
+    >>> dist.destroy_process_group()
+    """
+    return _received("irecv", tensor, src, group, tag, group_src)
+
+
+def _received(name: str, tensor: Any, src: int | None, group: Any, tag: int, group_src: int | None) -> Work | None:
+    found = _group(name, group)
+    if found is None:
+        return None
+    anybody = src is None and group_src is None
+    other = None if anybody else _member(name, found, src, group_src, "src")
+    _check_other(name, found, other, tag)
+    engine = _engine(name, found, [tensor])
+    buffer = Buffer([tensor], engine, reads=False)
+    start = lambda: engine.recv(buffer.array, other, tag)
+    return _begun(name, found, start, [buffer], [tensor], True, together=False)
+
+
+def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
+    """Send a tensor to another process.
+
+    Parameters
+    ----------
+    tensor
+        What is sent.
+    dst, group, tag, group_dst
+        As for `isend`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:
+    ...     dist.send(lg.ones(2), 1)
+    >>> dist.destroy_process_group()
+    """
+    work = _sent("send", tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
+    """Receive a tensor that another process sends; returns the number of the sender in the world.
+
+    Parameters
+    ----------
+    tensor
+        Of the shape and dtype of what is sent; written in place.
+    src, group, tag, group_src
+        As for `irecv`.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad import distributed as dist
+    >>> dist.init_process_group("lone")  # mpiexec starts more than one
+    >>> if dist.get_rank() == 1:
+    ...     dist.recv(lg.zeros(2), 0)
+    >>> dist.destroy_process_group()
+    """
+    work = _received("recv", tensor, src, group, tag, group_src)
+    if work is None:
+        return -1
+    found = resolve(group, "recv")
+    assert found is not None
+    if src is not None or group_src is not None:
+        work.wait()
+        return int(src) if src is not None else found.ranks[int(group_src)]  # type: ignore[arg-type]
+    return work.source_rank()

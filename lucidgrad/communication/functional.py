@@ -20,7 +20,7 @@ from lucidgrad.ops.shape.joining import concat, stack, unstack
 from lucidgrad.ops.shape.layout import expand_dims, moveaxis, reshape
 from lucidgrad.refusals import guard as _guard
 
-from . import collectives, debugging, messages
+from . import collectives, debugging
 from .collectives import _group, _member, _several, split_sizes
 from .groups import ProcessGroup, ReduceOp
 
@@ -245,9 +245,9 @@ def rank_pass(xp: Any, x: Any, /, *, group: Any, to: int | None, source: int | N
         return devices.by_array[type(x)].copy(x)
     works = []
     if to is not None and group.talks:
-        works.append(messages.isend(box(x), group=group, group_dst=to, tag=tag))
+        works.append(collectives.isend(box(x), group=group, group_dst=to, tag=tag))
     if source is not None and group.talks:
-        works.append(messages.irecv(tensor, group=group, group_src=source, tag=tag))
+        works.append(collectives.irecv(tensor, group=group, group_src=source, tag=tag))
     for work in works:
         if work is not None:
             work.wait()

@@ -12,9 +12,8 @@ from lucidgrad import files
 from lucidgrad.core.dtype import named
 from lucidgrad.creation import empty, frombuffer, zeros
 
-from .collectives import _group, _member, all_gather, broadcast, gather, scatter
+from .collectives import _group, _member, all_gather, broadcast, gather, recv, scatter, send
 from .groups import ProcessGroup
-from .messages import recv, send
 
 _TREE, _PICKLE = b"T", b"P"  # the first byte says what follows
 

@@ -12,10 +12,14 @@ from lucidgrad.communication.collectives import (
     barrier,
     broadcast,
     gather,
+    irecv,
+    isend,
+    recv,
     reduce,
     reduce_scatter,
     reduce_scatter_tensor,
     scatter,
+    send,
 )
 from lucidgrad.communication.groups import (
     GroupMember,
@@ -39,7 +43,7 @@ from lucidgrad.communication.groups import (
     is_nccl_available,
     new_group,
 )
-from lucidgrad.communication.messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from lucidgrad.communication.messages import P2POp, batch_isend_irecv
 from lucidgrad.communication.objects import (
     all_gather_object,
     broadcast_object_list,
@@ -54,14 +58,15 @@ from lucidgrad.refusals import guard as _guard
 from . import nn
 
 __all__ = [
-    "DistBackendError", "DistError", "Future", "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work",
-    "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
-    "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list", "default_pg_timeout",
-    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
+    "DistBackendError", "DistError", "Future", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "all_gather",
+    "all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list",
+    "send_object_list", "P2POp", "batch_isend_irecv",
+    "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "broadcast",
+    "default_pg_timeout", "destroy_process_group", "gather", "get_backend", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group",
-    "irecv", "is_available", "is_backend_available", "is_initialized", "is_mpi_available", "is_nccl_available",
-    "isend", "new_group", "nn", "recv", "recv_object_list", "reduce", "reduce_scatter", "reduce_scatter_tensor",
-    "scatter", "scatter_object_list", "send", "send_object_list",
+    "irecv", "is_available", "is_backend_available", "is_initialized", "is_mpi_available", "is_nccl_available", "isend",
+    "nn",
+    "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send",
 ]  # fmt: skip
 
 _guard(__name__, __all__)
