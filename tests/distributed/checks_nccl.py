@@ -34,6 +34,8 @@ def _cases():
 
 
 def check_the_engines():
+    if not EMULATED:
+        lg.cuda.set_device(_rank()[0] % lg.cuda.device_count())
     assert dist.get_backend() == "cpu:mpi,cuda:nccl" and dist.is_nccl_available()
 
 
