@@ -259,6 +259,18 @@ def check_the_host_does_not_wait():
     dist.destroy_process_group(group)
 
 
+def check_a_first_call_that_only_some_have_something_for():
+    """Members connect with the first collective, though some have nothing to send then."""
+    rank, n = _rank()
+    group = dist.new_group()
+    sizes = [3 * (rank == 0), *[0] * (n - 1)]
+    x = lg.arange(float(sum(sizes)), device="cuda")
+    y = lg.zeros_like(x)
+    dist.all_to_all_single(y, x, sizes, sizes, group=group)
+    assert y.tolist() == x.tolist()
+    dist.destroy_process_group(group)
+
+
 def check_what_nccl_does_not_do():
     x = lg.ones(2, device="cuda")
     other = (_rank()[0] + 1) % _rank()[1]
