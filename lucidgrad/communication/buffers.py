@@ -9,6 +9,7 @@ from lucidgrad.core.dtype import rank as kind_of
 from lucidgrad.core.modes import state
 from lucidgrad.core.tape import Leaf, touch
 from lucidgrad.inplace import check_writable
+from lucidgrad.levels.traced import read
 
 
 def check_tensors(name: str, tensors: Sequence[Any], written: bool) -> str:
@@ -19,9 +20,9 @@ def check_tensors(name: str, tensors: Sequence[Any], written: bool) -> str:
     for x in tensors:
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}: given a {type(x).__name__}, expected a Tensor")
-        if type(x.array) in devices.layers:
+        if type(_raw(x)) in devices.layers:
             raise RuntimeError(
-                f"{name}: inside vmap, a derivative or compile a tensor is no array that could be sent; use "
+                f"{name}: inside vmap or a derivative a tensor is no array that could be sent; use "
                 f"lucidgrad.distributed.nn.functional, which works there"
             )
         kinds.add(x.device.type)
@@ -35,6 +36,11 @@ def check_tensors(name: str, tensors: Sequence[Any], written: bool) -> str:
     if len(kinds) > 1:
         raise RuntimeError(f"{name}: given tensors on {' and '.join(sorted(kinds))}, expected one kind of device")
     return str(kinds.pop())
+
+
+def _raw(x: Any) -> Any:
+    """The array of a tensor. A function that is being compiled goes on with it, but there will be no program."""
+    return read(x.array, "processes communicated in place, which lucidgrad.distributed.nn.functional does not")
 
 
 def check_alike(name: str, what: str, tensors: Sequence[Any]) -> None:
@@ -51,22 +57,22 @@ def check_alike(name: str, what: str, tensors: Sequence[Any]) -> None:
 class Buffer:
     """The memory of one or several tensors as one vector, of the dtype that an engine works with.
 
-    ``read``: the engine reads it; ``written``: it writes it, and `restore` brings that to the tensors.
+    ``reads``: the engine reads it; ``written``: it writes it, and `restore` brings that to the tensors.
     """
 
-    __slots__ = ("_own", "_tensors", "_written", "array")
+    __slots__ = ("_arrays", "_own", "_tensors", "_written", "array")
 
     def __init__(
-        self, tensors: Sequence[Any], engine: Engine, dtype: Any = None, read: bool = True, written: bool = True
+        self, tensors: Sequence[Any], engine: Engine, dtype: Any = None, reads: bool = True, written: bool = True
     ) -> None:
-        self._tensors, self._written = tensors, written
-        arrays = [x.array for x in tensors]
+        arrays = [_raw(x) for x in tensors]
+        self._tensors, self._arrays, self._written = tensors, arrays, written
         backend = devices.by_array[type(arrays[0])]
         only = len(arrays) == 1 and backend.contiguous(arrays[0]) and dtype is None
         taken = engine.takes(arrays[0])
         if only and taken:
             flat = backend.library.reshape(arrays[0], (-1,))
-        elif read:
+        elif reads:
             parts = [backend.library.reshape(a, (-1,)) for a in arrays]
             flat = parts[0] if len(parts) == 1 else backend.settle(backend.library.concat(parts))
             flat = flat if dtype is None else backend.cast(flat, dtype)
@@ -79,8 +85,8 @@ class Buffer:
             own = backend.dtype_of(arrays[0])
             flat = where.zeros((size,), own if dtype is None else dtype, backend.device_of(arrays[0]))
         self._own = only and taken
-        if engine.host and taken and read and type(flat) in devices.places:
-            devices.places[type(flat)](flat).stream.synchronize()  # MPI reads device memory at once
+        if engine.host and taken and type(flat) in devices.places:
+            devices.places[type(flat)](flat).stream.synchronize()  # MPI does not wait for what uses device memory
         self.array = flat.view("uint8") if flat.dtype.kind == "b" else flat
         if written:
             for a in arrays:
@@ -91,16 +97,18 @@ class Buffer:
         if not self._written:
             return
         begin = 0
-        for x in self._tensors:
+        for x, array in zip(self._tensors, self._arrays, strict=True):
             if not self._own:
-                backend, size = devices.by_array[type(x.array)], int(x.array.size)
-                part = self.array[begin : begin + size].reshape(x.array.shape)
+                backend, size = devices.by_array[type(array)], int(array.size)
+                part = self.array[begin : begin + size].reshape(array.shape)
                 begin += size
-                part = part.view("bool") if kind_of(x.array.dtype) == 0 else part
+                part = part.view("bool") if kind_of(array.dtype) == 0 else part
                 if type(part) not in backend.array_types:
-                    part = backend.from_numpy(part, backend.device_of(x.array))
-                x.array = backend.write(x.array, ..., part)
-            touch(x.array)
+                    part = backend.from_numpy(part, backend.device_of(array))
+                made = backend.write(array, ..., part)
+                if made is not array:  # a library whose arrays never change
+                    x.array = array = made
+            touch(array)
 
 
 def _on_host(backend: Any, array: Any) -> Any:

@@ -176,7 +176,7 @@ def all_gather_into_tensor(
     engine = _engine(name, found, [output_tensor], [input_tensor])
     _check_whole(name, found, output_tensor, "output_tensor", input_tensor, "input_tensor")
     _compare(name, found, input_tensor)
-    source, target = Buffer([input_tensor], engine, written=False), Buffer([output_tensor], engine, read=False)
+    source, target = Buffer([input_tensor], engine, written=False), Buffer([output_tensor], engine, reads=False)
     return _begun(
         name, found, lambda: engine.all_gather(source.array, target.array), [target], [output_tensor], async_op
     )
@@ -225,7 +225,7 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
     engine = _engine(name, found, outputs, [tensor])
     check_alike(name, "tensor_list: tensor", [tensor, *outputs])
     _compare(name, found, tensor)
-    source, target = Buffer([tensor], engine, written=False), Buffer(outputs, engine, read=False)
+    source, target = Buffer([tensor], engine, written=False), Buffer(outputs, engine, reads=False)
     return _begun(name, found, lambda: engine.all_gather(source.array, target.array), [target], outputs, async_op)
 
 
@@ -309,7 +309,7 @@ def _reduced_parts(
     how, dtype, divides = _reduction(name, op, output, engine)
     _compare(name, group, output, op=op.name)
     source = Buffer(inputs, engine, dtype, written=False)
-    target = Buffer([output], engine, dtype, read=False)
+    target = Buffer([output], engine, dtype, reads=False)
     start = lambda: engine.reduce_scatter(source.array, target.array, how)
     return _begun(name, group, start, [target], [output], async_op, target if divides else None)
 
@@ -359,7 +359,7 @@ def all_to_all_single(
             f"the first axis"
         )
     _compare_parts(name, found, input, sent, received, row=tuple(input.shape[1:]))
-    source, target = Buffer([input], engine, written=False), Buffer([output], engine, read=False)
+    source, target = Buffer([input], engine, written=False), Buffer([output], engine, reads=False)
     counts = [[rows * row for rows in part] for part in (sent, received)]
     start = lambda: engine.all_to_all(source.array, target.array, *counts)
     return _begun(name, found, start, [target], [output], async_op)
@@ -416,7 +416,7 @@ def all_to_all(
         raise TypeError(f"{name}: given tensors of several dtypes, expected one")
     sent, received = ([int(x.numel()) for x in xs] for xs in (inputs, outputs))
     _compare_parts(name, found, inputs[0], sent, received)
-    source, target = Buffer(inputs, engine, written=False), Buffer(outputs, engine, read=False)
+    source, target = Buffer(inputs, engine, written=False), Buffer(outputs, engine, reads=False)
     start = lambda: engine.all_to_all(source.array, target.array, sent, received)
     return _begun(name, found, start, [target], outputs, async_op)
 
@@ -494,7 +494,7 @@ def broadcast(
     mine = root == found.rank()
     engine = _engine(name, found, [] if mine else [tensor], [tensor] if mine else [])
     _compare(name, found, tensor, src=root)
-    buffer = Buffer([tensor], engine, read=mine, written=not mine)
+    buffer = Buffer([tensor], engine, reads=mine, written=not mine)
     return _begun(name, found, lambda: engine.broadcast(buffer.array, root), [buffer], [tensor], async_op)
 
 
@@ -590,7 +590,7 @@ def gather(
     engine = _engine(name, found, outputs, [tensor])
     _compare(name, found, tensor, dst=root)
     source = Buffer([tensor], engine, written=False)
-    targets = [Buffer(outputs, engine, read=False)] if outputs else []
+    targets = [Buffer(outputs, engine, reads=False)] if outputs else []
     start = lambda: engine.gather(source.array, targets[0].array if targets else None, root)
     return _begun(name, found, start, targets, outputs, async_op)
 
@@ -642,7 +642,7 @@ def scatter(
     engine = _engine(name, found, [tensor], inputs)
     _compare(name, found, tensor, src=root)
     sources = [Buffer(inputs, engine, written=False)] if inputs else []
-    target = Buffer([tensor], engine, read=False)
+    target = Buffer([tensor], engine, reads=False)
     start = lambda: engine.scatter(sources[0].array if sources else None, target.array, root)
     return _begun(name, found, start, [target], [tensor], async_op)
 
@@ -735,7 +735,7 @@ def _received(name: str, tensor: Any, src: int | None, group: Any, tag: int, gro
     other = None if anybody else _member(name, found, src, group_src, "src")
     _check_other(name, found, other, tag)
     engine = _engine(name, found, [tensor])
-    buffer = Buffer([tensor], engine, read=False)
+    buffer = Buffer([tensor], engine, reads=False)
     start = lambda: engine.recv(buffer.array, other, tag)
     return _begun(name, found, start, [buffer], [tensor], True, together=False)
 

@@ -284,7 +284,7 @@ def init_process_group(
 
     Notes
     -----
-    From here to `destroy_process_group` an error that nobody caught, in any thread, is shown and then ends the whole job;
+    From here to `destroy_process_group` an error that nobody caught, in any thread, is shown and ends the whole job;
     so does ``sys.exit`` with another code than 0, which is kept. A process that leaves without `destroy_process_group`
     waits up to 30 seconds for the others to leave, too (LUCIDGRAD_DISTRIBUTED_EXIT_SECONDS), and ends the job then.
 

@@ -46,6 +46,7 @@ from lucidgrad.communication.groups import (
     is_nccl_available,
     new_group,
 )
+from lucidgrad.communication.messages import P2POp, batch_isend_irecv
 from lucidgrad.communication.objects import (
     all_gather_object,
     broadcast_object_list,
@@ -62,7 +63,7 @@ from . import nn
 __all__ = [
     "DistBackendError", "DistError", "Future", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "all_gather",
     "all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list",
-    "send_object_list",
+    "send_object_list", "P2POp", "batch_isend_irecv",
     "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier", "broadcast",
     "default_pg_timeout", "destroy_process_group", "gather", "get_backend", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group",

@@ -114,6 +114,19 @@ def check_send_and_receive():
     assert y.tolist() == [(rank - 1) % n] * 3
 
 
+def check_batches_of_messages():
+    rank, n = _rank()
+    others = [i for i in range(n) if i != rank]
+    found = {i: lg.zeros(2) for i in others}
+    calls = [dist.P2POp(dist.isend, lg.full((2,), 10.0 * rank + i), i) for i in others]
+    calls += [dist.P2POp(dist.irecv, found[i], i) for i in others]
+    works = dist.batch_isend_irecv(calls)
+    assert len(works) == len(calls)
+    for work in works:
+        work.wait()
+    assert all(found[i].tolist() == [10 * i + rank] * 2 for i in others)
+
+
 def check_groups():
     rank, n = _rank()
     both, last = dist.new_group([0, 1]), dist.new_group([n - 1])

@@ -272,6 +272,26 @@ def check_compiled_anew_in_one_process():
         _close(*grads, 1e-12)
 
 
+def check_compiled_with_writes():
+    """What is sent in place ends the trace, not the call: every call communicates once."""
+    n = dist.get_world_size()
+
+    def function(x):
+        y = (x * 2).detach()
+        dist.all_reduce(y)
+        return y + x
+
+    compiled = lg.compile(function)
+    for _ in range(3):
+        x = _draw(3)
+        before = dist.group.WORLD.started
+        _close(compiled(x), function(x), 1e-14)
+        assert dist.group.WORLD.started - before == 2
+    with pytest.raises(RuntimeError, match="fullgraph=True, but processes communicated in place"):
+        lg.compile(function, fullgraph=True)(x)
+    assert n == _total(1)  # nobody is out of step
+
+
 def check_inside_loops():
     x = _draw(4)
 

@@ -142,6 +142,15 @@ def check_writes_are_noticed():
         dist.all_reduce(z)
     with lg.no_grad():
         dist.broadcast(x, 0)
+    u = lg.ones(3)
+    y = (x * u).sum()
+    work = dist.all_reduce(u, async_op=True)
+    with pytest.raises(RuntimeError, match="in place|modified"):  # from the start on
+        y.backward()
+    y = (x * u).sum()
+    work.wait()
+    with pytest.raises(RuntimeError, match="in place|modified"):
+        y.backward()
     out = lg.zeros(3 * dist.get_world_size())
     dist.all_gather_into_tensor(out, z)  # what is only read may have one
     assert not out.requires_grad
@@ -170,7 +179,7 @@ def check_bad_calls():
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             call()
-    with pytest.raises(RuntimeError, match="inside vmap.*nn.functional"):
+    with pytest.raises(RuntimeError, match="inside vmap or a derivative.*nn.functional"):
         lg.vmap(lambda v: dist.all_reduce(v))(lg.ones(2, 2))
     assert x.tolist() == [1, 1, 1]
     dist.all_reduce(x)
