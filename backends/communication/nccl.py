@@ -29,7 +29,7 @@ _TYPES = {
 _WIDER = {"int16": "int32", "uint16": "uint32"}  # NCCL has no 16-bit integers
 _PARTS = {"complex64": "float32", "complex128": "float64"}  # sums of complex numbers are sums of their parts
 _OPERATIONS = {"sum": "SUM", "prod": "PROD", "max": "MAX", "min": "MIN", "avg": "AVG"}
-_worlds = 0  # engines that were made by `connect`, by all members in the same order
+_worlds = 0  # how often all processes of a launch have met at the same address
 _kept: dict[tuple[str, int], Meeting] = {}  # meetings of this process at addresses that a launcher gave
 
 
@@ -50,14 +50,14 @@ def missing() -> str | None:
 
 def connect(launch: Launch, host: Engine | None) -> "NCCLEngine":
     """All members of ``host``, or of the launch. What they need to find each other is arranged; no device is used."""
-    global _worlds
     reason = missing()
     if reason is not None:
         raise RuntimeError(f"the backend 'nccl' can't be used: {reason}")
+    if host is not None:
+        return NCCLEngine(_by_host(launch, host), "all", host.rank, host.size, launch.timeout)
+    global _worlds
     _worlds += 1
-    meeting = _by_environment(launch) if host is None else _by_host(launch, host)
-    rank, size = (launch.rank, launch.size) if host is None else (host.rank, host.size)
-    return NCCLEngine(meeting, f"world {_worlds}", rank, size, launch.timeout)
+    return NCCLEngine(_by_environment(launch), f"all, {_worlds}", launch.rank, launch.size, launch.timeout)
 
 
 def _by_environment(launch: Launch) -> Meeting:
@@ -233,7 +233,7 @@ class Channel:
         line, error = None, ""
         try:
             line = self._connect()
-        except (EngineError, TimeoutError, RuntimeError) as caught:
+        except (RuntimeError, OSError) as caught:
             error = str(caught)
         with self._lock:
             self.line, self._error = line, error
@@ -478,6 +478,7 @@ class NCCLEngine(Engine):
         return self._start(name, arrays, run)
 
     def all_to_all(self, source: Any, target: Any, sent: Sequence[int], received: Sequence[int]) -> Pending:
+        self._line(source.data.device_id)  # others may have something to send, though this member has not
         return self._exchange("all_to_all", source, target, list(sent), list(received))
 
     def gather(self, source: Any, target: Any, root: int) -> Pending:

@@ -8,7 +8,7 @@ from lucidgrad.backends import cudasim
 # Two devices, so that what concerns several of them is tested too.
 if cudasim.usable_gpus():
     # The comparisons run on the GPU; what only the emulated device has can't be tested in this process.
-    collect_ignore = ["test_controls.py", "test_faults.py", "test_lazy.py"]
+    collect_ignore = ["test_controls.py", "test_faults.py", "test_lazy.py", "test_nccl.py"]
 elif not cudasim.is_installed() and not without_cuda.EXPECTED:
     cudasim.install(devices=2)
 

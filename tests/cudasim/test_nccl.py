@@ -12,7 +12,7 @@ from thoroughness import cases
 
 from lucidgrad.backends import cudasim
 
-from .processes import ROOT, environment
+from .processes import ROOT, environment, python
 
 RANKS = ROOT / "tests/cudasim/nccl_ranks.py"
 TYPES = {
@@ -407,3 +407,23 @@ def test_a_rank_that_goes_ends_the_waiting_of_the_others(tmp_path):
     for how, (status, words) in wanted.items():
         got = found[how]
         assert got["status"] == status and words in got["text"] and got["seconds"] < 10, (how, found)
+
+
+def test_a_fork_begins_anew():
+    result = python(
+        """
+        import os
+        from cupy.cuda import nccl
+        for comm in nccl.NcclCommunicator.initAll(2):
+            comm.destroy()
+        child = os.fork()
+        comm = nccl.NcclCommunicator(1, nccl.get_unique_id(), 0)
+        assert comm.size() == 1
+        comm.destroy()
+        if child == 0:
+            os._exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """,
+        devices=2,
+    )
+    assert result.stdout == "7\n", result

@@ -34,6 +34,8 @@ def _cases():
 
 
 def check_the_engines():
+    if not EMULATED:
+        lg.cuda.set_device(_rank()[0] % lg.cuda.device_count())
     assert dist.get_backend() == "cpu:mpi,cuda:nccl" and dist.is_nccl_available()
 
 
@@ -254,6 +256,18 @@ def check_the_host_does_not_wait():
     dist.recv(y, (rank - 1) % n, group=group)
     work.wait()
     assert (y == x).all()
+    dist.destroy_process_group(group)
+
+
+def check_a_first_call_that_only_some_have_something_for():
+    """Members connect with the first collective, though some have nothing to send then."""
+    rank, n = _rank()
+    group = dist.new_group()
+    sizes = [3 * (rank == 0), *[0] * (n - 1)]
+    x = lg.arange(float(sum(sizes)), device="cuda")
+    y = lg.zeros_like(x)
+    dist.all_to_all_single(y, x, sizes, sizes, group=group)
+    assert y.tolist() == x.tolist()
     dist.destroy_process_group(group)
 
 

@@ -12,6 +12,7 @@ WAY, BACKEND = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
 
 dist.init_process_group(BACKEND, timeout=datetime.timedelta(seconds=3))
 rank = dist.get_rank()
+lg.cuda.set_device(rank % lg.cuda.device_count())
 x = lg.full((5,), rank + 1.0, device="cuda")
 dist.all_reduce(x)
 assert x.tolist() == [3.0] * 5, x

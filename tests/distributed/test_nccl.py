@@ -7,10 +7,16 @@ import time
 
 import checks_nccl
 import pytest
+import without_cuda
 from ranks import HERE, ROOT, ended, environment, launch, names
 from thoroughness import NIGHTLY, cases, seeds
 
 from lucidgrad import cudasim
+
+pytestmark = pytest.mark.skipif(
+    without_cuda.EXPECTED or cudasim.usable_gpus() == 1, reason="needs the emulated device, or a GPU for each process"
+)
+EMULATED = not cudasim.usable_gpus()
 
 
 @pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))
@@ -47,7 +53,7 @@ def by_environment(*arguments, seconds=60):
             job.kill()
 
 
-@pytest.mark.skipif(not cudasim.is_installed(), reason="both processes would use one GPU")
+@pytest.mark.skipif(not EMULATED, reason="the program would use one GPU twice")
 def test_without_mpi():
     for outcome in by_environment("fine", "nccl"):
         assert outcome.code == 0 and "is over" in outcome.output, outcome
@@ -70,10 +76,10 @@ def test_other_ways_to_end(way, engine):
     """Nobody is left, whether MPI ends the others or they notice it by NCCL alone."""
     if engine == "mpi":
         outcomes = [launch(2, LOSSES, way, cuda=True)]
-    elif cudasim.is_installed():
+    elif EMULATED:
         outcomes = by_environment(way, "nccl")
     else:
-        pytest.skip("both processes would use one GPU")
+        pytest.skip("the program would use one GPU twice")
     assert all(outcome.code not in (0, None) for outcome in outcomes), outcomes
     if way == "raises":
         assert any("a mistake of process 1" in outcome.errors for outcome in outcomes)

@@ -55,7 +55,7 @@ struct Arrival {  // at a rank: its welcome
 };
 
 struct Post {
-    int socket = -1;
+    int socket = -1, process = 0;
     std::string address;
     std::map<Token, Gathering> gatherings;
     std::map<std::pair<Token, int>, Arrival> arrivals;
@@ -273,7 +273,12 @@ void serve() {
 }
 
 bool start() {
-    if (post().socket >= 0) return true;
+    if (post().socket >= 0 && post().process == getpid()) return true;
+    if (post().socket >= 0) {  // a fork has neither the thread nor the communicators
+        close(post().socket);
+        post() = {};
+        communicators().clear();
+    }
     uint64_t noise[1];
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || getrandom(noise, sizeof noise, 0) != ssize_t(sizeof noise)) return false;
@@ -286,6 +291,7 @@ bool start() {
         return false;
     }
     post().socket = fd;
+    post().process = getpid();
     post().address = text;
     set_kick(ring_own);
     sigset_t all, before;  // signals are for the threads of the program, but for faults in device work
