@@ -3,6 +3,9 @@
 ``mpiexec -n 4 python train.py`` starts a job; `init_process_group` connects its processes.
 """
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from lucidgrad.communication.collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -72,3 +75,12 @@ __all__ = [
 ]  # fmt: skip
 
 _guard(__name__, __all__)
+
+
+def __getattr__(name: str) -> _Any:
+    """What stands on layers is loaded when it is asked for."""
+    if name in ("algorithms", "tensor"):
+        return _importlib.import_module(f"{__name__}.{name}")
+    if name == "GradBucket":
+        return _importlib.import_module("lucidgrad.nn.parallel.buckets").GradBucket
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

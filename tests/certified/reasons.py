@@ -62,7 +62,10 @@ MISSING: dict[str, str] = {
         "zeta_slope": "hurwitz_zeta",
     }.items()
 } | dict.fromkeys(
-    "rank_broadcast rank_exchange rank_gather rank_pass rank_reduce rank_scatter rank_sum".split(),
+    (
+        "rank_broadcast rank_exchange rank_gather rank_join rank_part rank_pass rank_reduce rank_scatter rank_spread "
+        "rank_sum rank_total"
+    ).split(),
     "moves numbers between processes, and adds up those of several as MPI and NCCL do; one process copies them",
 )
 

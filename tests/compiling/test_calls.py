@@ -686,30 +686,6 @@ def test_what_waits_for_written_gradients_is_called_after_programs():
     assert compiled.cache_info().hits == 3 and compiled.cache_info().eager == 0
 
 
-class _Counting:
-    """Counts, and says that nothing depends on that."""
-
-    def __init__(self):
-        self.factor, self.calls = 2.0, 0
-
-    def program_terms(self):
-        return [self.factor]
-
-
-def test_objects_say_what_programs_depend_on():
-    counting = _Counting()
-
-    def function(x):
-        counting.calls += 1
-        return x * counting.factor
-
-    compiled = lg.compile(function)
-    assert [compiled(lg.ones(1)).item() for _ in range(3)] == [2, 2, 2]
-    assert compiled.cache_info().hits == 2 and counting.calls == 1
-    counting.factor = 3.0
-    assert compiled(lg.ones(1)).item() == 3
-
-
 # -- wrong calls -------------------------------------------------------------------------------------
 def _yielding(x):
     yield x

@@ -229,3 +229,27 @@ def test_too_much_to_write_out_is_looked_at_closely(monkeypatch):
     for k in ("a", "bb", "bb", "ccc"):
         table["k"] = k
         assert compiled(lg.ones(1)).item() == compiled(lg.ones(1)).item() == len(k)
+
+
+class _Counting:
+    """Counts, and says that nothing depends on that."""
+
+    def __init__(self):
+        self.factor, self.calls = 2.0, 0
+
+    def program_terms(self):
+        return [self.factor]
+
+
+def test_objects_say_what_programs_depend_on():
+    counting = _Counting()
+
+    def function(x):
+        counting.calls += 1
+        return x * counting.factor
+
+    compiled = lg.compile(function)
+    assert [compiled(lg.ones(1)).item() for _ in range(3)] == [2, 2, 2]
+    assert compiled.cache_info().hits == 2 and counting.calls == 1
+    counting.factor = 3.0
+    assert compiled(lg.ones(1)).item() == 3

@@ -2,8 +2,9 @@
 
 from lucidgrad.refusals import guard as _guard
 
+from . import parallel
 from .placements import Placement, Replicate, Shard
 
-__all__ = ["Placement", "Replicate", "Shard"]
+__all__ = ["Placement", "Replicate", "Shard", "parallel"]
 
-_guard(__name__, __all__)
+_guard(__name__, ["Placement", "Replicate", "Shard"])
