@@ -66,7 +66,6 @@ def pack_kept(
     which: Callable[[Any], bool] | None = None,
 ) -> None:
     """Pack away what a node keeps until its backward runs; of its arrays those that ``which`` holds for."""
-
     any_packed = False
 
     def packed(array: Any) -> Any:
