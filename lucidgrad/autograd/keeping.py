@@ -66,13 +66,18 @@ def pack_kept(
     which: Callable[[Any], bool] | None = None,
 ) -> None:
     """Pack away what a node keeps until its backward runs; of its arrays those that ``which`` holds for."""
+    any_packed = False
 
     def packed(array: Any) -> Any:
-        return Packed(array, pack, unpack) if which is None or which(array) else array
+        nonlocal any_packed
+        if which is not None and not which(array):
+            return array
+        any_packed = True
+        return Packed(array, pack, unpack)
 
     with plain_nodes(), no_grad():
         change_kept(node, packed)
-    if node.recipe.keeps_arrays:
+    if any_packed:  # a node without extras is faster
         node.more().unpack = _all_unpacked
 
 

@@ -299,6 +299,18 @@ def load(
         A file is missing, damaged or not the one that was saved; it is named.
     CheckpointError
         Another rank met an error.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg, tempfile
+    >>> from lucidgrad.distributed import checkpoint
+    >>> folder = tempfile.mkdtemp()
+    >>> weights = lg.arange(3.0)
+    >>> checkpoint.save({"weights": weights, "step": 2}, checkpoint_id=folder)
+    >>> state = {"weights": lg.zeros(3), "step": 0}
+    >>> checkpoint.load(state, checkpoint_id=folder)
+    >>> state
+    {'weights': tensor([0., 1., 2.]), 'step': 2}
     """
     world = _World(process_group, no_dist)
     loads: list[_Load] = []

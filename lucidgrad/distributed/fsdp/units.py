@@ -119,10 +119,12 @@ class Unit:
         with lg.no_grad():
             for lane in self._lanes(self._dtypes(self.policy.param_dtype), range(len(self.members))):
                 own = lg.empty(lane.length, dtype=lane.dtype, device=lane.device)
-                for i, offset in lane.places:
-                    shard = self.members[i].shard.detach()
-                    if shard.size:
-                        own[offset : offset + shard.size] = shard.reshape(-1).to(lane.dtype)
+                with _raw(own) as (backend, vector):
+                    for i, offset in lane.places:
+                        shard = self.members[i].shard.array
+                        if shard.size:
+                            values = shard if shard.dtype == vector.dtype else backend.cast(shard, lane.dtype)
+                            vector[offset : offset + shard.size] = values.reshape(-1)
                 everything = lg.empty(lane.length * self.ranks, dtype=lane.dtype, device=lane.device)
                 work = all_gather_into_tensor(everything, own, group=self.group, async_op=True)
                 running.append((work, lane, own, everything))
@@ -137,11 +139,14 @@ class Unit:
             with lg.no_grad():
                 for work, lane, _, everything in self._running:
                     work.wait()
-                    table = everything.reshape(self.ranks, lane.length)
-                    for i, offset in lane.places:
-                        member = self.members[i]
-                        flat = table[:, offset : offset + member.room].reshape(-1).contiguous()
-                        full[i] = flat[: member.rows * member.width].reshape(member.spec.shape).detach()
+                    with _raw(everything) as (backend, vector):
+                        table = vector.reshape(self.ranks, lane.length)
+                        for i, offset in lane.places:
+                            member = self.members[i]
+                            flat = table[:, offset : offset + member.room].reshape(-1)
+                            if not backend.contiguous(flat):  # a column, of which reshape is a view
+                                flat = backend.copy(flat)
+                            full[i] = box(flat[: member.rows * member.width].reshape(member.spec.shape))
             self._running, self.full = None, full
         return self.full
 
@@ -337,7 +342,7 @@ class _Reduction:
 
     def __init__(self, unit: Unit, walk: Any) -> None:
         self.unit, self.place = unit, None if walk is None else walk.here
-        self.found: list[Any] = [None] * len(unit.members)
+        self.found: list[Any] = [None] * len(unit.members)  # written at the end
         self.absent: set[int] = set()
         self._running: list[tuple[Any, _Lane, Any]] = []
 
@@ -345,15 +350,18 @@ class _Reduction:
         """Start to reduce what travels in one buffer; behind the gradients it says which of them there are."""
         unit, count = self.unit, len(lane.places)
         table = lg.zeros((unit.ranks, lane.length + count), dtype=lane.dtype, device=lane.device)
-        for k, (i, offset) in enumerate(lane.places):
-            self.found[i] = lg.empty_like(unit.members[i].shard.detach())
-            if given[i] is None:
-                self.absent.add(i)
-            else:
-                _spread(table, offset, unit.members[i], given[i].to(lane.dtype))
-                table[:, lane.length + k] = 1
+        with _raw(table) as (backend, rows):
+            for k, (i, offset) in enumerate(lane.places):
+                if given[i] is None:
+                    self.absent.add(i)
+                    continue
+                g = given[i].array
+                _spread(rows, offset, unit.members[i], g if g.dtype == rows.dtype else backend.cast(g, lane.dtype))
+                rows[:, lane.length + k] = 1
         own = lg.empty(lane.length + count, dtype=lane.dtype, device=lane.device)
         work = reduce_scatter_tensor(own, table.reshape(-1), op=ReduceOp.AVG, group=unit.group, async_op=True)
+        for i, _ in lane.places:
+            self.found[i] = lg.empty_like(unit.members[i].shard.detach())
         self._running.append((work, lane, own))
 
     def finish(self) -> None:
@@ -362,11 +370,12 @@ class _Reduction:
             for work, lane, own in self._running:
                 work.wait()
                 for k, (i, offset) in enumerate(lane.places):
-                    made = self.found[i]
                     if i in self.absent and not bool(lg.abs(own[lane.length + k]) > 0):
                         self.found[i] = None  # nobody has one
-                    elif made.size:
-                        made.copy_(own[offset : offset + made.size].reshape(made.shape).to(made.dtype))
+                        continue
+                    with _raw(self.found[i]) as (backend, made), _raw(own) as (_, vector):
+                        part = vector[offset : offset + made.size].reshape(made.shape)
+                        made[...] = part if part.dtype == made.dtype else backend.cast(part, made.dtype)
         self._running = []
 
     def finish_inside(self, walk: Any) -> None:
@@ -386,12 +395,20 @@ class _Reduction:
             self.finish()
 
 
+@contextlib.contextmanager
+def _raw(tensor: Any) -> Iterator[tuple[Any, Any]]:
+    """The back end and the array of a tensor that nobody else knows of: no tape and no version is asked."""
+    backend = device.by_array[type(tensor.array)]
+    with backend.at(tensor.array):
+        yield backend, tensor.array
+
+
 def _spread(table: Any, offset: int, member: Member, g: Any) -> None:
     """Write a gradient into the buffer that is reduced: to each rank its rows."""
     if not member.room:
         return
     filled = member.rows // member.length
-    flat = g.detach().reshape(-1)
+    flat = g.reshape(-1)
     if filled:
         table[:filled, offset : offset + member.room] = flat[: filled * member.room].reshape(filled, member.room)
     rest = flat[filled * member.room :]

@@ -31,6 +31,8 @@ def get_total_norm(
 ) -> lg.Tensor:
     """The norm of all tensors seen as one vector.
 
+    Of gradients of shards these are the rows of this process; `clip_grad_norm_` asks for those of others, too.
+
     Parameters
     ----------
     tensors : Tensor or iterable of Tensor
