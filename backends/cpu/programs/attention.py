@@ -120,7 +120,7 @@ class _Heads:
         assert three is not None
         assert not three[0] or n == 1
         turns = [112 if t else 111 for t, _ in (one, two)]
-        return matrices(letter, *turns, m, n, k, (a, one[1]), (b, two[1]), 0, (c, three[1]), not self.shared)
+        return matrices(letter, turns, (m, n, k), (a, one[1]), (b, two[1]), 0, (c, three[1]), not self.shared)
 
 
 def _turned(x: Place) -> Place:
