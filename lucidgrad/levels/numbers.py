@@ -131,7 +131,7 @@ def plain_number(value: Any) -> Any:
 
 _OTHER_SLOTS = frozenset({*TracedNumber.__slots__, "__array_interface__", "__cuda_array_interface__", "__array__"})
 #: How objects compare that are never equal to a number: those that are equal to themselves alone, and collections.
-_OTHER_EQUALITIES = frozenset(kind.__eq__ for kind in (object, str, bytes, tuple, list, dict, set))
+_OTHER_EQUALITIES: frozenset[Any] = frozenset(kind.__eq__ for kind in (object, str, bytes, tuple, list, dict, set))
 _WAYS = {
     "add": operator.add,
     "subtract": operator.sub,

@@ -128,9 +128,7 @@ class _Heads:
         assert not three[0] or n == 1
         adds = int(any(c == f"{word}_at" for word, _ in self.sums))
         turns = [112 if t else 111 for t, _ in (one, two)]
-        return matrices(
-            letter, turns[0], turns[1], m, n, k, (a, one[1]), (b, two[1]), adds, (c, three[1]), not self.shared
-        )
+        return matrices(letter, turns, (m, n, k), (a, one[1]), (b, two[1]), adds, (c, three[1]), not self.shared)
 
 
 def _turned(x: Place) -> Place:

@@ -1,7 +1,7 @@
 """Matrix products by NumPy's BLAS, straight from C: transposed operands as they are, batches one by one."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lucidgrad.backends.cpu.compiled import blas, threads
@@ -150,16 +150,13 @@ def call(letter: str, x1: Place, x2: Place, m: int, k: int, n: int, divided: boo
         rows, columns = (n, k) if two[0] else (k, n)
         return f"f->blas.{letter}gemv(101, {turned}, {rows}, {columns}, 1, {{b}}, {two[1]}, {{a}}, {by}, 0, {{c}}, 1);"
     turns = [112 if t else 111 for t, _ in (one, two)]
-    return matrices(letter, turns[0], turns[1], m, n, k, ("{a}", one[1]), ("{b}", two[1]), 0, ("{c}", n), divided)
+    return matrices(letter, turns, (m, n, k), ("{a}", one[1]), ("{b}", two[1]), 0, ("{c}", n), divided)
 
 
 def matrices(
     letter: str,
-    turn_a: int,
-    turn_b: int,
-    m: int,
-    n: int,
-    k: int,
+    turns: Sequence[int],
+    sizes: tuple[int, int, int],
     a: tuple[str, int],
     b: tuple[str, int],
     beta: int,
@@ -168,13 +165,14 @@ def matrices(
 ) -> str:
     """``c = a @ b + beta * c``, where matrices are addresses with the distance of their rows.
 
-    ``divided``: by several threads if it is large.
+    ``turns`` says in CBLAS's words which of a and b are transposed, ``sizes`` are the rows of the result, its columns,
+    and the terms of sums. ``divided``: by several threads if it is large.
     """
-    places = ", ".join(f"{at}, {far}" for at, far in (a, b))
-    turns, sizes, rest = f"{turn_a}, {turn_b}", f"{m}, {n}, {k}", f"{places}, {beta}, {c[0]}, {c[1]}"
+    head = ", ".join(map(str, (*turns, *sizes)))
+    rest = ", ".join(map(str, (*a, *b, beta, *c)))
     if divided:
-        return f"lg_{letter}gemm(f, {turns}, {sizes}, {rest});"
-    return f"f->blas.{letter}gemm(101, {turns}, {sizes}, 1, {rest});"
+        return f"lg_{letter}gemm(f, {head}, {rest});"
+    return f"f->blas.{letter}gemm(101, {head}, 1, {rest});"
 
 
 def are_shared(count: int, work: int) -> bool:

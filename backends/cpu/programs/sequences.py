@@ -88,7 +88,7 @@ class _Layer:
         width, batch, n = gates * self.n, self.batch, self.n
 
         def product(rows: int, a: str, y: str, beta: int) -> str:
-            return matrices(self.letter, 112, 111, width, n, rows, (a, width), (y, n), beta, ("to_w", n))
+            return matrices(self.letter, (112, 111), (width, n, rows), (a, width), (y, n), beta, ("to_w", n))
 
         lines = [product(batch, "a", "h", 0)]
         if self.steps > 1:
