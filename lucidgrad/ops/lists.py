@@ -21,7 +21,8 @@ def _kernel(name: str, tensors: Sequence[Any]) -> tuple[Callable[..., Any] | Non
     """A device's kernel for lists of tensors, all real and on this device, and the device's back end."""
     kind = type(tensors[0].array)
     backend: Any = device.by_array.get(kind)
-    kernel = None if backend is None or current.get() is not None else backend.kernels.get(name)
+    raw = backend is not None and not backend.rank and current.get() is None  # no level looks at each tensor
+    kernel = backend.kernels.get(name) if raw else None
     if kernel is None:
         return None, backend
     here = backend.device_of(tensors[0].array)

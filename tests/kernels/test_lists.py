@@ -125,3 +125,15 @@ def test_clipping_inside_of_a_program():
 
     first = clip().item()
     assert first == pytest.approx(math.sqrt(3 * 9 + 6 * 4))
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+def test_norms_of_batches_and_tangents(where):
+    """Levels see each tensor: nothing is done for all of them at once."""
+    x = lg.tensor([[3.0, 4.0], [6.0, 8.0]], device=where)
+    norms = lg.func.vmap(lambda g: lg.nn.utils.get_total_norm([g, g * 0]))(x)
+    assert norms.tolist() == [5.0, 10.0]
+    norm, _ = lg.func.jvp(lambda g: lg.nn.utils.get_total_norm([g]), (x[0],), (x[0],))
+    assert norm.item() == 5.0
+    clipped = lg.func.vmap(lambda x: lg.nn.functional.interpolate(x, size=3))(lg.ones((2, 1, 1, 2), device=where))
+    assert clipped.shape == (2, 1, 1, 3)
