@@ -62,7 +62,7 @@ def watched() -> Iterator[list[tuple[str, int, int]]]:
 
         return launch
 
-    Sources.kernel = kernel  # type: ignore[method-assign]
+    Sources.kernel = kernel  # type: ignore[assignment, method-assign]
     try:
         yield seen
     finally:

@@ -291,6 +291,7 @@ def ops() -> dict[str, tuple[Any, ...]]:
         "softmax": (lambda x: lg.softmax(x, axis=-1), row),
         "log_softmax": (lambda x: lg.log_softmax(x, axis=-1), row),
         "logsumexp": (lambda x: lg.logsumexp(x, axis=-1), row),
+        "attention": (lg.nn.functional.scaled_dot_product_attention, *[(2, 32, 8)] * 3),
         "cross entropy": (lambda x: losses.cross_entropy_rows(x, targets), row),
         "layer norm": (lambda x, w, b: normalisation.layer_norm(x, w, b), row, (8,), (8,)),
         "batch norm": (lambda x, w, b: normalisation.batch_norm(x, w, b)[0], image, (3,), (3,)),
@@ -350,8 +351,8 @@ def transformer_block() -> tuple[list[Any], Callable[..., Any]]:
         n, t, _ = x.shape
         h = layer_norm(x, p[4], p[5]) @ p[0] + p[1]
         q, k, v = lg.permute_dims(lg.reshape(h, (n, t, 3, heads, d // heads)), (2, 0, 3, 1, 4))
-        weights = lg.softmax(q @ k.mT * (d // heads) ** -0.5, axis=-1)
-        joined = lg.reshape(lg.permute_dims(weights @ v, (0, 2, 1, 3)), (n, t, d))
+        y = lg.nn.functional.scaled_dot_product_attention(q, k, v)
+        joined = lg.reshape(lg.permute_dims(y, (0, 2, 1, 3)), (n, t, d))
         x = x + joined @ p[2] + p[3]
         h = lg.gelu(layer_norm(x, p[10], p[11]) @ p[6] + p[7])
         return lg.mean((x + h @ p[8] + p[9]) ** 2)
