@@ -9,6 +9,8 @@ from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.primitive import ELEMENTWISE, Kernels, Primitive, registry
 
+from . import stepping  # noqa: F401  which says how walks step
+
 if TYPE_CHECKING:
     from lucidgrad.levels.program import Program
 

@@ -14,7 +14,7 @@ __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start
 
 def _library() -> Any:
     """CuPy's functions; raises a `DeviceError` where there is no CUDA."""
-    return _devices.backend_named("cuda").cuda.nvtx  # type: ignore[attr-defined]
+    return _devices.backend_named("cuda").cuda.nvtx
 
 
 def range_push(msg: str) -> None:

@@ -11,20 +11,22 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
 from typing import Any
 
 import cupy
 from cupy.cuda import Device, Event, Stream, get_current_stream, get_device_id, runtime
 
-from lucidgrad.core import tape
 from lucidgrad.levels.layer import Layer
 
 _HERE = nullcontext()
 several = False  # whether there are several devices; set by the back end
 
 
-class Place(tape.Place):
+class Place:
     """One stream of one device; there is one object for each, so that places are compared by identity.
+
+    Nodes that ran there, and have no hooks or notes, share it as their extras: it has what those have, empty.
 
     All threads' default streams of their own have one number, so a place knows its thread: in another one its number
     means the other's stream, and what the first was sent is waited for by way of the default stream of all.
@@ -32,11 +34,20 @@ class Place(tape.Place):
 
     __slots__ = ("__weakref__", "device", "stream", "thread")
 
+    hooked, retain, meta, metadata, unpack = False, None, None, None, None
+    tensor: Any = MappingProxyType({})
+    pre = post = accumulated = tensor
+
     def __init__(self, device: int, stream: Any, thread: object = None) -> None:
         self.device, self.stream, self.thread = device, stream, thread
 
     def __repr__(self) -> str:
         return f"<stream {self.stream.ptr:#x} of cuda:{self.device}>"
+
+    @property
+    def place(self) -> "Place":
+        """Itself, as extras say it."""
+        return self
 
     @property
     def is_current(self) -> bool:

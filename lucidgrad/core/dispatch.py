@@ -16,7 +16,7 @@ from .errors import DeviceError
 from .items import meta_of
 from .modes import recorded, state, unusual
 from .primitive import ELEMENTWISE, Primitive, registry
-from .tape import Extras, Fork, Node, Output, Place, make_node, storage
+from .tape import Extras, Fork, Node, Output, make_node, storage
 
 SCALARS = (bool, int, float, complex)
 
@@ -115,13 +115,16 @@ def place_of(array: Any) -> Any:
     return None if find is None else find(array)
 
 
-def extras_of(*arrays: Any) -> Extras | Place | None:
-    """What a node of work on arrays, some of which may have a place, knows beside the usual."""
+def extras_of(*arrays: Any) -> Any:
+    """What a node of work on arrays, some of which may have a place, knows beside the usual.
+
+    Places that have what extras have, and nothing in it, are shared by all nodes that ran there.
+    """
     for array in arrays:
         find = device.places.get(type(array))
         if find is not None:
             found = find(array)
-            return found if isinstance(found, Place) else Extras(found)
+            return found if hasattr(found, "hooked") else Extras(found)
     return None
 
 

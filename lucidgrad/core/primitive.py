@@ -57,7 +57,7 @@ class joint:
 
 
 class Steps(dict[Any, Callable[..., Any]]):
-    """What a walk does at the nodes of a recipe, by the type of their cotangents; the engine says how it is made."""
+    """What a walk does at the nodes of a recipe, by the type of their cotangents; back ends say how it is made."""
 
     write: Callable[["Recipe", Any], Callable[..., Any]]
 

@@ -9,7 +9,6 @@ runs once, when all have arrived.
 import itertools
 import weakref
 from collections.abc import Callable, Iterable
-from types import MappingProxyType
 from typing import Any
 
 from . import device
@@ -126,28 +125,6 @@ class Handle:
         self.remove()
 
 
-class Place:
-    """A device and a stream of it; back ends that have streams make them. Nodes that ran there share it as extras.
-
-    It has what `Extras` have, and nothing in it: what is particular to a node is in extras of its own (`more`).
-    """
-
-    __slots__ = ()
-
-    hooked, retain, meta, metadata, unpack = False, None, None, None, None
-    tensor: Any = MappingProxyType({})
-    pre = post = accumulated = tensor
-
-    @property
-    def place(self) -> "Place":
-        return self
-
-    @property
-    def is_current(self) -> bool:
-        """Whether work goes here now, as far as anything is told of it."""
-        return False
-
-
 class Extras:
     """What only few nodes have: hooks by purpose, a tensor that retains its gradient, a stream, metadata."""
 
@@ -193,7 +170,7 @@ class GraphNode:
     __slots__ = ()
     origin: Any
     saved: tuple[Any, ...]
-    extras: Extras | Place | None
+    extras: Any  # Extras, a place that has nothing in it, or None
 
     @property
     def inputs(self) -> tuple[Any, ...]:

@@ -1,0 +1,73 @@
+"""What a walk does at a node, written out per recipe: rule by rule, or by one call of a back end for all of them."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from lucidgrad.core import device
+from lucidgrad.core.engine import fit
+from lucidgrad.core.primitive import Steps
+from lucidgrad.core.source import deep, definition, run
+
+__all__ = ["step_of"]
+
+
+def step_of(recipe: Any, kind: Any) -> Callable[..., Any]:
+    """``(node, xp, g, saved, pending, add, needed)``: run the rules of a node and send what they give.
+
+    On a back end whose calls cost more than Python, rules are one call wherever they can be.
+    """
+    if not recipe.plain:
+        return lambda node, xp, g, saved, pending, add, needed: add.__self__.pull_all(node, xp, g, saved)
+    wanted = tuple(i for i, _ in recipe.pulls)
+    words = tuple(recipe.arguments(recipe.primitive.rules[i]) for i in wanted)
+    rules = [recipe.primitive.rules[i] for i in wanted]
+    single = recipe.only is not None
+    step = _written_step(wanted, words, single)(*rules)
+    fuses = getattr(device.by_array.get(kind), "fuses", False)
+    fused = recipe.fused(kind, tuple(i in wanted for i in range(len(recipe.primitive.arrays)))) if fuses else None
+    if fused is None:
+        return step
+    calls, key = getattr(fused, "known", ({}, ""))
+    return _written_fused(wanted, key, single)(fused, calls, step)
+
+
+Steps.write = staticmethod(step_of)
+_STEP = "step(node, xp, g, s, pending, add, needed)"
+
+
+def _sending(i: int, single: bool, made: str, fitting: list[str]) -> list[str]:
+    """Source that sends the cotangent of an input to its node."""
+    part = [made, *fitting, "if parent in pending:", "    add(parent, ct)", "else:", "    pending[parent] = ct"]
+    if single:
+        return ["parent = node.origin", *part]
+    return [f"parent = node.origin[{i}]", "if needed is None or parent in needed:", *deep(part)]
+
+
+@functools.cache
+def _written_step(wanted: tuple[int, ...], words: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    """The step that runs rules one by one."""
+    lines = []
+    for i, arguments in zip(wanted, words, strict=True):
+        fitting = ["if node.fit is not None:", f"    ct = fit(xp, ct, node.fit[{i}])"]
+        lines += _sending(i, single, f"ct = rule{i}({arguments})", fitting)
+    step, rules = definition(_STEP, lines or ["pass"]), ", ".join(f"rule{i}" for i in wanted)
+    return run(definition(f"make({rules})", [*step.splitlines(), "return step"]), {"fit": fit})["make"]
+
+
+@functools.cache
+def _written_fused(wanted: tuple[int, ...], key: str, single: bool) -> Callable[..., Any]:
+    """The step that calls a back end once for all rules; calls that it has known before are found by a key."""
+    lines = [] if single else ["if needed is not None:", f"    return other{_STEP[4:]}"]
+    parts = ["ct = cts"] if single else [f"ct = cts[{k}]" for k in range(len(wanted))]
+    usual = [line for i, part in zip(wanted, parts, strict=True) for line in _sending(i, single, part, [])]
+    if key:
+        lines += ["if node.fit is None:", f"    call = calls.get(({key},))", "    if call is not None:"]
+        lines += deep(deep(["cts = call(g, s)", *usual, "return"]))
+    lines += ["cts = fused(g, s, node.fit)", "if cts is None:", f"    return other{_STEP[4:]}"]
+    for i in wanted:
+        fitting = ["if node.fit is not None:", f"    shape, _, levels = node.fit[{i}]"]
+        fitting += ["    if ct.shape != shape or levels:", f"        ct = fit(xp, ct, node.fit[{i}])"]
+        lines += _sending(i, single, f"ct = cts[{i}]", fitting)
+    source = definition("make(fused, calls, other)", [*definition(_STEP, lines).splitlines(), "return step"])
+    return run(source, {"fit": fit})["make"]
