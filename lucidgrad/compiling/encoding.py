@@ -270,32 +270,31 @@ def _variable(data: Any, n: int, where: Device) -> Variable:
 def _equation(data: Any, i: int, known: Sequence[Variable], where: Device, level: int) -> Equation:
     expect(type(data) is list and len(data) == 4, f"equation {i} has other parts than those of one")
     name, given, words, made = data
-    loop = type(name) is str and name in STRUCTURES
-    primitive = STRUCTURES[name] if loop else _primitive(name)
+    structure = STRUCTURES.get(name) if type(name) is str else None
+    primitive = None if structure is not None else _primitive(name)
     at = f"equation {i}, {name},"
     expect(type(given) is list and type(words) is dict and type(made) is list, f"{at} has a part of another kind")
     inputs = tuple([_input(x, known, at) for x in given])
-    if loop:
-        keywords = {key: decoded(value, where, level + 1) for key, value in words.items()}
-        results = tuple([_variable(found, len(known) + k, where) for k, found in enumerate(made)])
-        equation = Equation(primitive, inputs, keywords, results)
-        wrong = contradiction(equation)
-        expect(wrong is None, f"{at} {wrong}")
-        return equation
-    _check_inputs(primitive, inputs, at)
-    unknown = [key for key in words if key not in primitive.keywords]
-    expect(not unknown, f"{at} has the keyword {unknown[:1]}, which it does not take")
+    if primitive is not None:
+        _check_inputs(primitive, inputs, at)
+        unknown = [key for key in words if key not in primitive.keywords]
+        expect(not unknown, f"{at} has the keyword {unknown[:1]}, which it does not take")
     keywords = {key: decoded(value, where, level + 1) for key, value in words.items()}
+    if primitive is not None:
+        _check_keywords(primitive, keywords, at)
+        expect(len(made) == 1 or (made and primitive.outputs), f"{at} gives {len(made)} results")
+    results = tuple([_variable(found, len(known) + k, where) for k, found in enumerate(made)])
+    equation = Equation(primitive or structure, inputs, keywords, results)  # type: ignore[arg-type]  # one of them
+    wrong = contradiction(equation)
+    expect(wrong is None, f"{at} {wrong}")
+    return equation
+
+
+def _check_keywords(primitive: Primitive, keywords: dict[str, Any], at: str) -> None:
     for key, value in keywords.items():
         _check_keyword(primitive.program.__annotations__.get(key), value, f"{at} keyword {key!r},")
     missing = [key for key, default in primitive.keywords.items() if default is REQUIRED and key not in keywords]
     expect(not missing, f"{at} lacks the keyword {missing[:1]}")
-    expect(len(made) == 1 or (made and primitive.outputs), f"{at} gives {len(made)} results")
-    results = tuple([_variable(found, len(known) + k, where) for k, found in enumerate(made)])
-    equation = Equation(primitive, inputs, keywords, results)
-    wrong = contradiction(equation)
-    expect(wrong is None, f"{at} {wrong}")
-    return equation
 
 
 def _check_keyword(kind: Any, value: Any, at: str) -> None:
