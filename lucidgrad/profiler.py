@@ -264,7 +264,7 @@ def _moment(arrays: Iterable[Any] | None) -> Any:
         if place is not None:
             return place.moment()
     if arrays is None and device.is_loaded("cuda"):
-        return device.backend_named("cuda").streams.here().moment()  # type: ignore[attr-defined]
+        return device.backend_named("cuda").streams.here().moment()
     return None
 
 

@@ -362,7 +362,7 @@ class Walk:
         for observer in state.observers:
             observer.after(node, g, cts)
         if posts:
-            cts = self._posthooked(node.extras, cts, shown)  # type: ignore[arg-type]
+            cts = self._posthooked(node.extras, cts, shown)
         for parent, ct, go in zip(inputs, cts, goes, strict=True):
             if go and ct is not None:
                 self.send(parent, ct)

@@ -181,7 +181,7 @@ class GraphNode:
         """The extras of this node alone, made if there are none yet."""
         extras = self.extras
         if type(extras) is not Extras:
-            self.extras = extras = Extras(extras)  # type: ignore[misc]  # a slot of every subclass
+            self.extras = extras = Extras(extras)  # a slot of every subclass
         return extras
 
     def name(self) -> str:
@@ -280,7 +280,7 @@ class Output(GraphNode):
 
     def __init__(self, fork: Fork, index: int) -> None:
         self.fork, self.index, self.origin, self.when = fork, index, (fork,), next(clock)
-        self.extras = Extras(fork.extras.place)  # type: ignore[union-attr]
+        self.extras = Extras(fork.extras.place)
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

@@ -234,10 +234,10 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     ...     assert properties.total_memory > 0
     """
     found = _cupy().runtime.getDeviceProperties(_number(device))
-    numbers = [int(found[name]) for name in _PROPERTIES]
-    return DeviceProperties(
-        get_device_name(device), *get_device_capability(device), *numbers, bool(found["integrated"])
-    )
+    numbers: Any = [int(found[name]) for name in _PROPERTIES]
+    major, minor = get_device_capability(device)
+    integrated = bool(found["integrated"])
+    return DeviceProperties(get_device_name(device), major, minor, *numbers, integrated)  # type: ignore[call-arg]
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:

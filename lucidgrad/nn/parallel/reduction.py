@@ -336,7 +336,7 @@ def _settle(bucket: Bucket, work: Any, divisor: int | None) -> None:
     work.wait()
     if divisor is not None:
         with lg.no_grad():
-            bucket.flat.div_(divisor)
+            bucket.flat /= divisor
 
 
 def _take(bucket: Bucket, future: Any) -> None:
