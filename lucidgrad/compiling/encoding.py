@@ -275,24 +275,10 @@ def _equation(data: Any, i: int, known: Sequence[Variable], where: Device, level
     at = f"equation {i}, {name},"
     expect(type(given) is list and type(words) is dict and type(made) is list, f"{at} has a part of another kind")
     inputs = tuple([_input(x, known, at) for x in given])
-<<<<<<< Updated upstream
     if primitive is not None:
         _check_inputs(primitive, inputs, at)
         unknown = [key for key in words if key not in primitive.keywords]
         expect(not unknown, f"{at} has the keyword {unknown[:1]}, which it does not take")
-=======
-    if loop:
-        keywords = {key: decoded(value, where, level + 1) for key, value in words.items()}
-        results = tuple([_variable(found, len(known) + k, where) for k, found in enumerate(made)])
-        equation = Equation(primitive, inputs, keywords, results)
-        wrong = contradiction(equation)
-        expect(wrong is None, f"{at} {wrong}")
-        return equation
-    assert isinstance(primitive, Primitive)
-    _check_inputs(primitive, inputs, at)
-    unknown = [key for key in words if key not in primitive.keywords]
-    expect(not unknown, f"{at} has the keyword {unknown[:1]}, which it does not take")
->>>>>>> Stashed changes
     keywords = {key: decoded(value, where, level + 1) for key, value in words.items()}
     if primitive is not None:
         _check_keywords(primitive, keywords, at)

@@ -17,8 +17,8 @@ _CONSTRUCTORS = _kinds.kinds(__name__, is_cuda=True)
 __all__ = [
     *(name for name in _names if name != "version"),
     "OutOfMemoryError", "amp", "get_arch_list", "get_rng_state_all", "init", "initial_seed", "ipc_collect",
-    "is_bf16_supported", "max_memory_reserved", "memory_summary", "reset_max_memory_allocated", "seed", "seed_all", "set_rng_state_all",
-    *_CONSTRUCTORS,
+    "is_bf16_supported", "max_memory_reserved", "memory_summary", "reset_max_memory_allocated", "seed",
+    "seed_all", "set_rng_state_all", *_CONSTRUCTORS,
 ]  # fmt: skip
 
 
