@@ -15,10 +15,10 @@ from . import amp
 _CONSTRUCTORS = _kinds.kinds(__name__, is_cuda=True)
 
 __all__ = [
-    *(name for name in _names if name != "version"),
-    "OutOfMemoryError", "amp", "get_arch_list", "get_device_properties", "get_rng_state_all", "init",
+    *(name for name in _names if name not in ("DeviceProperties", "set_allocator_backend", "version")),
+    "OutOfMemoryError", "amp", "get_arch_list", "get_rng_state_all", "init",
     "initial_seed", "ipc_collect", "is_bf16_supported", "is_current_stream_capturing", "max_memory_reserved",
-    "memory_stats", "memory_summary", "reset_max_memory_allocated", "seed", "seed_all", "set_rng_state_all",
+    "memory_summary", "reset_max_memory_allocated", "seed", "seed_all", "set_rng_state_all",
     *_CONSTRUCTORS,
 ]  # fmt: skip
 
@@ -51,24 +51,6 @@ def get_arch_list() -> list[str]:
     return [f"sm_{major}{minor}" for major, minor in sorted(found)]
 
 
-class _Properties:
-    """What is known of a device."""
-
-    def __init__(self, device: Any) -> None:
-        self.name = _lg.cuda.get_device_name(device)
-        self.major, self.minor = _lg.cuda.get_device_capability(device)
-        self.total_memory = _lg.cuda.mem_get_info(device)[1]
-
-    def __repr__(self) -> str:
-        mib = self.total_memory // 2**20
-        return f"CudaDeviceProperties(name={self.name!r}, major={self.major}, minor={self.minor}, total_memory={mib}MB)"
-
-
-def get_device_properties(device: Any = None) -> _Properties:
-    """The name, capability and memory of a device."""
-    return _Properties(device)
-
-
 # -- memory --------------------------------------------------------------------------------------
 def memory_allocated(device: Any = None) -> int:  # type: ignore[no-redef]
     """Bytes that tensors occupy on a device; none before one is used."""
@@ -95,14 +77,11 @@ def reset_max_memory_allocated(device: Any = None) -> None:
     _lg.cuda.reset_peak_memory_stats(device)
 
 
-def memory_stats(device: Any = None) -> dict[str, int]:
-    """The numbers of bytes under PyTorch's names."""
-    return {
-        "allocated_bytes.all.current": memory_allocated(device),
-        "allocated_bytes.all.peak": max_memory_allocated(device),
-        "reserved_bytes.all.current": memory_reserved(device),
-        "reserved_bytes.all.peak": max_memory_reserved(device),
-    }
+def memory_stats(device: Any = None) -> dict[str, int]:  # type: ignore[no-redef]
+    """Figures of memory under PyTorch's names; none is in use before a device is used."""
+    some = ("allocated_bytes.all.current", "allocated_bytes.all.peak", "reserved_bytes.all.current")
+    found = _lg.cuda.memory_stats(device) if is_initialized() else dict.fromkeys(some, 0)
+    return {**found, "reserved_bytes.all.peak": max_memory_reserved(device)}
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
