@@ -80,7 +80,7 @@ LEFT_OUT = (
      "what NVIDIA's management library tells"),
     ("cuda", r"check_error | Cuda?\w*Error | Deferred\w+ | cuda(rt|Status) | current_\w+_handle | get_gencode_flags "
      r"| get_stream_from_external | ExternalStream | GreenContext | StreamContext | is_tf32_supported "
-     r"| \w+_sync_debug_mode | can_device_access_peer | device_of", "the inside of PyTorch's CUDA"),
+     r"| \w+_sync_debug_mode | device_of", "the inside of PyTorch's CUDA"),
     ("cuda.amp", r"amp_definitely_not_available", "undocumented"),
     ("nn.attention", r"\w*flash_attention_impls?", "which kernel computes attention"),
     ("profiler", r"\w+", "the profiler is lucidgrad's own"),
