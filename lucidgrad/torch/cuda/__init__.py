@@ -15,18 +15,11 @@ from . import amp
 _CONSTRUCTORS = _kinds.kinds(__name__, is_cuda=True)
 
 __all__ = [
-<<<<<<< HEAD
-    *(name for name in _names if name != "version"),
-    "OutOfMemoryError", "amp", "get_arch_list", "get_rng_state_all", "init", "initial_seed", "ipc_collect",
-    "is_bf16_supported", "max_memory_reserved", "memory_summary", "reset_max_memory_allocated", "seed",
-    "seed_all", "set_rng_state_all", *_CONSTRUCTORS,
-=======
     *(name for name in _names if name not in ("DeviceProperties", "set_allocator_backend", "version")),
     "OutOfMemoryError", "amp", "get_arch_list", "get_rng_state_all", "init",
-    "initial_seed", "ipc_collect", "is_bf16_supported", "is_current_stream_capturing", "max_memory_reserved",
+    "initial_seed", "ipc_collect", "is_bf16_supported", "max_memory_reserved",
     "memory_summary", "reset_max_memory_allocated", "seed", "seed_all", "set_rng_state_all",
     *_CONSTRUCTORS,
->>>>>>> cuda-tools
 ]  # fmt: skip
 
 
@@ -82,15 +75,10 @@ def reset_max_memory_allocated(device: Any = None) -> None:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:  # type: ignore[no-redef]
-<<<<<<< HEAD
-    """The numbers of bytes under PyTorch's names; none before a device is used."""
-    return _lg.cuda.memory_stats(device) if is_initialized() else {}
-=======
     """Figures of memory under PyTorch's names; none is in use before a device is used."""
     some = ("allocated_bytes.all.current", "allocated_bytes.all.peak", "reserved_bytes.all.current")
     found = _lg.cuda.memory_stats(device) if is_initialized() else dict.fromkeys(some, 0)
     return {**found, "reserved_bytes.all.peak": max_memory_reserved(device)}
->>>>>>> cuda-tools
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
