@@ -153,7 +153,7 @@ USUAL = """X(2,3) | X(2,3),X(2,3) | I(2,3) | I(2,3),I(2,3) | S(3) | S(3),S(3) | 
     X(), | X(),X() | I() | [X(2)],[X(2)] | X(2,3),R(2,3) | R() """.split("|")
 
 _ON_CUDA = """cuda.Stream cuda.current_stream cuda.default_stream cuda.device cuda.get_device_capability
-    cuda.get_device_name cuda.get_rng_state cuda.max_memory_allocated cuda.mem_get_info cuda.memory_allocated
+    cuda.get_device_name cuda.get_device_properties cuda.memory_stats cuda.get_rng_state cuda.max_memory_allocated cuda.mem_get_info cuda.memory_allocated
     cuda.memory_reserved cuda.reset_peak_memory_stats cuda.set_device cuda.synchronize""".split()
 
 #: Calls of functions, and of the methods that write the same into a tensor.
@@ -305,6 +305,10 @@ WRITTEN: dict[str, list[str]] = {
     "autograd.forward_ad.make_dual": ["X(3),X(3),level=0"],
     "cuda.set_rng_state": ["lg.cuda.get_rng_state()"],
     "cuda.set_stream": ["lg.cuda.current_stream()"],
+    "cuda.can_device_access_peer": ["0,1"],
+    "cuda.graph": ["lg.cuda.CUDAGraph()"],
+    "cuda.make_graphed_callables": ["square,(X(3).cuda(),)"],
+    "optim.ZeroRedundancyOptimizer": ["[R(2)],lg.optim.SGD,lr=0.1"],
     "Tensor.record_stream": ["X(2).cuda(),lg.cuda.current_stream()"],
     **{name: ["0"] for name in _ON_CUDA},
     "distributions.AffineTransform": ["X(3),X(3)", "0.0,2.0"],
@@ -379,6 +383,10 @@ LEFT_OUT: dict[str, str] = {
     "optim.register_optimizer_step_post_hook": "stays registered for all that follows",
     "set_grad_enabled": "a callable is what it decorates",
     "set_num_threads": "holds for all that follows",
+    "set_float32_matmul_precision": "holds for all that follows",
+    "cuda.set_allocator_backend": "holds for all that follows",
+    "cuda.DeviceProperties": "is made by cuda.get_device_properties",
+    "autograd.graph.after_backward": "is called while a backward runs",
     "autograd.set_detect_anomaly": "holds for all that follows",
     "utils.data.DataLoader": "its workers are processes; tests/data has its wrong calls",
 }
