@@ -8,6 +8,7 @@ pytest_plugins = ["golden.plugin", "without_cuda"]
 
 # They hold no doctests, and several of one name, in folders that are no packages, can't be collected in one run.
 collect_ignore_glob = ["*conftest.py", "lucidgrad/bench/peers/*_.py"]  # the latter import what need not be installed
+collect_ignore_glob += ["tests/cudasim/nccl_ranks.py"]  # a program, which installs a device of its own
 
 CELL = re.compile(r"test_matrix\.py::test_law\[(?P<law>.+)-(?P<op>\w+)\]$")
 
