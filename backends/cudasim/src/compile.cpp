@@ -228,7 +228,8 @@ std::string lowered_name(const void *run) {
 Compiled compile(const Request &q) {
     // The name is not part of the key: it is that of a temporary file.
     Strings key = {"object", q.standard, q.flush ? "flush" : "", q.source, fingerprint()};
-    append(key, q.flags);
+    for (const std::string &f : q.flags)
+        if (f.compare(0, 2, "-I") != 0) key.push_back(f);  // of folders counts what is in them, not where they are
     key.push_back("expressions");
     append(key, q.expressions);
     for (auto &h : q.headers) append(key, {h.first, h.second});

@@ -129,7 +129,8 @@ const std::string &cache_folder() {
     return folder;
 }
 
-// Modification times of the files in a folder, for headers that are not ours.
+// The files in a folder, for headers that are not ours: what they hold, so that all environments with one version of
+// them share what was compiled.
 std::string folder_state(const std::string &folder) {
     static std::map<std::string, std::string> known;
     static std::mutex mutex;
@@ -140,9 +141,9 @@ std::string folder_state(const std::string &folder) {
     if (DIR *d = opendir(folder.c_str())) {
         while (dirent *e = readdir(d)) {
             struct stat st;
-            if (stat((folder + "/" + e->d_name).c_str(), &st) == 0 && S_ISREG(st.st_mode))
-                parts.push_back(std::string(e->d_name) + " " + std::to_string(st.st_size) + " " +
-                                std::to_string(st.st_mtim.tv_sec) + " " + std::to_string(st.st_mtim.tv_nsec));
+            std::string path = folder + "/" + e->d_name;
+            if (stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode))
+                parts.push_back(std::string(e->d_name) + " " + hash({read_file(path)}));
         }
         closedir(d);
     }
