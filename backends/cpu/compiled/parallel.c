@@ -2,8 +2,7 @@
 
    A loop's units are taken in portions by whoever is there. The caller never waits for a helper that has not begun:
    where other programs use the processors, helpers come late or not at all, and the caller does all of the work
-   instead of waiting for its share to be done. Helpers sleep between loops, but for a moment inside of a program, where
-   loop follows loop and waking them would take longer than many a loop. */
+   instead of waiting for its share to be done. Helpers sleep between loops. */
 #include <pthread.h>
 #include <signal.h>
 #include "parallel.h"
@@ -13,7 +12,6 @@ static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* one loop at a time 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  /* for everything below */
 static pthread_cond_t begun = PTHREAD_COND_INITIALIZER, ended = PTHREAD_COND_INITIALIZER;
 static int helpers, seats, inside; /* how many there are, may still join, and are at work */
-static int programs; /* that run with several threads */
 static lg_body body;
 static void *task;
 static long count, portion, taken;
@@ -24,26 +22,9 @@ static void work(void) {
         body(task, at, count - at < portion ? count : at + portion);
 }
 
-/* Some ten microseconds. */
-static void stay_awake(void) {
-    for (int k = 0; k < 2000 && __atomic_load_n(&programs, __ATOMIC_RELAXED) && !__atomic_load_n(&seats, __ATOMIC_RELAXED);
-         k++) {
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#else
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-#endif
-    }
-}
-
 static void *help(void *ignored) {
     pthread_mutex_lock(&lock);
     for (;;) {
-        if (!seats && __atomic_load_n(&programs, __ATOMIC_RELAXED)) {
-            pthread_mutex_unlock(&lock);
-            stay_awake();
-            pthread_mutex_lock(&lock);
-        }
         while (!seats) pthread_cond_wait(&begun, &lock);
         seats--;
         inside++;
@@ -66,9 +47,6 @@ static void hire(int wanted) {
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
-
-/* A program begins (1) or has ended (-1). */
-EXPORT void lg_programs(int more) { __atomic_fetch_add(&programs, more, __ATOMIC_RELAXED); }
 
 EXPORT void lg_parallel(lg_body b, void *t, long n, long grain, int threads) {
     if (threads < 2 || n <= grain || pthread_mutex_trylock(&owner)) {
@@ -98,7 +76,7 @@ static void forked(void) {
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&begun, NULL);
     pthread_cond_init(&ended, NULL);
-    helpers = seats = inside = programs = 0;
+    helpers = seats = inside = 0;
 }
 
 __attribute__((constructor)) static void prepare(void) { pthread_atfork(NULL, NULL, forked); }

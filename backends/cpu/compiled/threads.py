@@ -10,7 +10,7 @@ import os
 
 from . import building
 
-__all__ = ["get_num_threads", "parallel", "programs", "set_num_threads", "share"]
+__all__ = ["get_num_threads", "parallel", "set_num_threads", "share"]
 
 #: Fewer elements than this per thread are not worth waking one for.
 PER_THREAD = 32_768
@@ -58,17 +58,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+@functools.cache
 def parallel() -> int | None:
     """The address of the function that shares a loop among threads: see `parallel.h`."""
-    return _address("lg_parallel")
-
-
-def programs() -> int | None:
-    """The address of the function that is told when a program begins, and when it has ended."""
-    return _address("lg_programs")
-
-
-@functools.cache
-def _address(name: str) -> int | None:
     library = building.load("parallel", ["parallel.c"], ["-pthread"])
-    return None if library is None else ctypes.cast(library[name], ctypes.c_void_p).value
+    return None if library is None else ctypes.cast(library.lg_parallel, ctypes.c_void_p).value

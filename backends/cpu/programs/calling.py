@@ -100,7 +100,6 @@ typedef struct {{
 }} frame;
 typedef struct {{
     lg_parallel_for parallel;
-    void (*programs)(int);
     char **constants;
     blas_table blas;
     dividing_table dividing;
@@ -134,7 +133,6 @@ def _main(planner: Planner, overlapping: Sequence[int], calls: Sequence[str]) ->
     sizes = ", ".join(str(v.size * v.dtype.itemsize) for v in planner.arrays) or "0"
     written = ", ".join(map(str, overlapping)) or "0"
     products = int(_multiplies(planner))
-    shared = int(sum(call.startswith("f.parallel") for call in calls) + products > 1)
     return f"""
 static long steps(frame *p)
 {{
@@ -161,11 +159,8 @@ EXPORT long lg_program(void *given, char *arena, const table *t, int threads)
             if (i != written[k] && f.input[i] < f.input[written[k]] + sizes[written[k]]
                 && f.input[written[k]] < f.input[i] + sizes[i]) return 2;
     const int alone = {products} && threads > 1 && t->dividing.alone;
-    const int shared = {shared} && threads > 1;
     if (alone) t->dividing.alone(1);
-    if (shared) t->programs(1);
     const long found = steps(&f);
-    if (shared) t->programs(-1);
     if (alone) t->dividing.alone(0);
     return found;
 }}
@@ -186,7 +181,7 @@ def _table(planner: Planner) -> tuple[Any, list[Any]]:
     """The addresses that the function is given in every call, and what must stay alive for them."""
     constants = (ctypes.c_void_p * (len(planner.constants) or 1))(*map(address, planner.constants))
     found = blas.functions() or {}
-    words = [threads.parallel(), threads.programs(), ctypes.addressof(constants)]
+    words = [threads.parallel(), ctypes.addressof(constants)]
     words += [found.get(f"{letter}{name}") for letter in "sd" for name in ("gemm", "gemv", "dot")]
     words += blas.dividing() if _multiplies(planner) else [None] * 3
     words += [kernels.address(*key) for key in _kernels(planner)]
