@@ -411,4 +411,4 @@ def test_what_is_refused_exists():
     import lucidgrad.linalg  # noqa: F401  # which declare primitives
     from lucidgrad.core.primitive import registry
 
-    assert set(registry) >= graphs.REFUSED
+    assert set(registry) >= graphs.UNRECORDABLE
