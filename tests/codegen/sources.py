@@ -10,8 +10,8 @@ from kernels import single, test_steps
 from optim.test_formulas import FAMILIES, stepped
 
 import lucidgrad as lg
-from lucidgrad.backends.cuda import kernels
-from lucidgrad.backends.cuda.programs import graphs, launching
+from lucidgrad.backends.cuda import kernels, words
+from lucidgrad.backends.cuda.programs import graphs
 
 #: Statements from which a kernel counts as large.
 LARGE = 120
@@ -102,6 +102,6 @@ def programs():
         for run, args in ((lg.compile(_program), given), (lg.compile(step), (real,))):
             for _ in range(4):
                 run(*args)
-        for kernel in (graphs._MOVES, launching._filling()):
+        for kernel in (graphs._MOVES, words._filling()):
             cupy.RawKernel(f"{kernel.code}// again", kernel.name).compile()  # others may have compiled them before
     return seen

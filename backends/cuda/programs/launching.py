@@ -137,8 +137,7 @@ def _call(rows: Sequence[tuple[Section, Text]], texts: Mapping[tuple[str, ...], 
 class Reducer:
     """A reduction of a section's values, which are computed on the way: CuPy's, whose elements are a function's.
 
-    Its results are added up in the order of CuPy's own sums; which of these it does in another way, those of large
-    contiguous arrays, are not for this.
+    Long rows are not for this: kernels of their own share them among blocks.
     """
 
     def __init__(self, reduction: Reduction, numbers: Mapping[Variable, int]) -> None:
