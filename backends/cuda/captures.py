@@ -206,7 +206,9 @@ class Capture:
         if count > self._room:
             if count > MOST:
                 raise self.failed(RuntimeError(f"given {count} numbers at once, expected at most {MOST}"))
-            self._blocks.append(Words(MOST))
+            # Not of the pool: what was freed while recording, and is written by every launch, may be given out again.
+            with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc):
+                self._blocks.append(Words(MOST))
             self._blocks[-1].record()
             self._room = MOST
         begin = MOST - self._room

@@ -14,7 +14,9 @@ def without_mpi4py():
     find, importlib.util.find_spec = importlib.util.find_spec, lambda *given: None
     try:
         assert not dist.is_mpi_available()
-        dist.init_process_group()
+        dist.init_process_group()  # a process by itself needs none
+        dist.destroy_process_group()
+        dist.init_process_group("mpi")
     finally:
         importlib.util.find_spec = find
 
