@@ -24,9 +24,9 @@ ELEMENTWISE = {
     "number": lambda y, x: y * 2.0,
     "where": lambda y, x: lg.where(x > 0.5, y, x),
     "reshape": lambda y, x: y.reshape(3, 1).reshape(3),
-    "bias": lambda y, x: (y.reshape(1, 3) + x).reshape(3),
 }
 OTHERS = {
+    "bias": lambda y, x: (y.reshape(1, 3) + x).reshape(3),
     "matmul": lambda y, x: y @ (x[:, None] * x),
     "softmax": lambda y, x: lg.softmax(y, -1),
     "sum": lambda y, x: y.sum() + x,
@@ -76,9 +76,13 @@ def per_node(function, where, within=("",)):
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """Values don't matter here."""
+    """Values don't matter here, and nobody asks how much memory is in use at most: that is followed in Python."""
     import numpy as np
 
+    from lucidgrad.backends.cuda import memory
+
+    while memory._peak:
+        memory._peak.pop().__exit__()
     with np.errstate(all="ignore"):
         yield
 

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import math
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import cupy
@@ -72,6 +73,8 @@ def planted(name: str, old: str, new: str) -> Iterator[None]:
 
 
 def _with_fault(kernel: Any, old: str, new: str) -> Any:
+    if hasattr(kernel, "plain"):  # which has another form for graphs
+        return SimpleNamespace(plain=_with_fault(kernel.plain, old, new), recorded=kernel.recorded)
     if isinstance(kernel, cupy.RawKernel):
         assert old in kernel.code, f"{kernel.name}: its source has no {old!r}"
         return cupy.RawKernel(kernel.code.replace(old, new, 1), kernel.name)
