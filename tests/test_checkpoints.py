@@ -188,12 +188,12 @@ def test_where_tensors_go():
         load(elsewhere)
 
 
-def test_a_dtype_that_a_device_lacks():
+def test_bfloat16_on_either_device():
     pytest.importorskip("ml_dtypes")
-    raw = archive(pickled(view(storage("0", 2, "BFloat16", "cuda:0"), (2,), (1,))), [bytes(4)])
-    with pytest.raises(lg.DeviceError, match="not computed with on CUDA; .*map_location='cpu'"):
-        load(raw)
-    assert load(raw, map_location="cpu").dtype == lg.bfloat16
+    raw = archive(pickled(view(storage("0", 2, "BFloat16", "cuda:0"), (2,), (1,))), [b"\x80\x3f\x00\xc0"])
+    for where, device in ((None, "cuda"), ("cpu", "cpu")):
+        found = load(raw, map_location=where)
+        assert (found.dtype, found.device.type, found.tolist()) == (lg.bfloat16, device, [1.0, -2.0])
 
 
 def test_what_pytorch_saves():

@@ -49,8 +49,10 @@ WITHOUT = {
     "lg": """
         __array_namespace_info__ arange are_deterministic_algorithms_enabled bartlett_window blackman_window empty eye
         compile export import_program hamming_window hann_window kaiser_window finfo full get_default_device
-        get_default_dtype get_num_threads get_rng_state iinfo is_grad_enabled is_inference_mode_enabled linspace
-        load manual_seed ones rand randint randn randperm save set_default_device set_default_dtype set_num_threads
+        get_default_dtype get_float32_matmul_precision get_num_threads get_rng_state iinfo is_grad_enabled
+        is_inference_mode_enabled linspace
+        load manual_seed ones rand randint randn randperm save set_default_device set_default_dtype
+        set_float32_matmul_precision set_num_threads
         set_rng_state show_config use_deterministic_algorithms zeros
     """,
     "lg.fft": "fftfreq rfftfreq",
