@@ -69,7 +69,7 @@ class CUDAGraph:
     ...     _ = x + 1  # once as it is: kernels are compiled
     ...     with lg.cuda.graph(g):
     ...         y = x + 1
-    ...     x.fill_(5.0)
+    ...     _ = x.fill_(5.0)
     ...     g.replay()
     ...     assert y.tolist() == [6.0, 6.0, 6.0]
     """
