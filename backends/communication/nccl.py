@@ -12,6 +12,7 @@ arranged at a `Meeting`. A watchdog sees to it that no operation waits for ever.
 import contextlib
 import importlib.util
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -318,10 +319,13 @@ class Watchdog:
             line.comm.check_async_error()
         except nccl.NcclError as error:
             if line in self.lines and not self._stopped:
+                time.sleep(self.interval)  # whoever noticed first says why, and ends the job
                 self._give_up(f"NCCL: {error}")
 
     def _give_up(self, text: str) -> None:
         self.failure = text
+        # Said first: the others see aborted communicators at once, and may end this process before its traceback.
+        print(text, file=sys.stderr, flush=True)
         self.abort()
         raise EngineError(text)
 

@@ -35,9 +35,23 @@ def main(way, backend=None):
             raise ValueError("a mistake of process 1")
         time.sleep(60)  # it does not call what process 0 calls
     else:
+        _slow_to_end()
         dist.all_reduce(x)
         print(x.tolist())
         time.sleep(60)
+
+
+def _slow_to_end():
+    """Process 1 sees that communicators were aborted long before this one ends by its own error."""
+    from lucidgrad.backends.communication import nccl
+
+    abort = nccl.Watchdog.abort
+
+    def slowly(self):
+        abort(self)
+        time.sleep(1)
+
+    nccl.Watchdog.abort = slowly
 
 
 if __name__ == "__main__":
