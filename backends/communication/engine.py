@@ -29,6 +29,11 @@ class EngineError(RuntimeError):
 class Pending:
     """A running operation."""
 
+    __slots__ = ()
+
+    def release(self) -> None:
+        """Whoever started it goes on to something else before it waits: let others, who come by, ask for it, too."""
+
     def done(self) -> bool:
         """Whether it is over. Asking lets it go on, where nothing else does."""
         raise TypeError(f"{type(self).__name__} does not say when it is done")

@@ -21,7 +21,7 @@ from .engine import Done, Engine, Launch, Pending
 
 #: Seconds of polling without a pause, then of giving way to other processes; after that with short sleeps.
 _EAGER, _PATIENT, _PAUSE = 2e-3, 10.0, 1e-4
-_POLLS = 32  # between two looks at the clock
+_POLLS = 64  # between two looks at the clock
 
 #: Operations that are not over. They hold their arrays, and every new one lets them go on.
 _running: "dict[int, Running]" = {}
@@ -97,34 +97,48 @@ def end() -> None:
 class Running(Pending):
     """A request of MPI's, and the arrays that it uses."""
 
-    __slots__ = ("_held", "_lock", "_over", "_request", "_status")
+    __slots__ = ("_held", "_lock", "_request", "_status")
 
     def __init__(self, request: Any, held: tuple[Any, ...], status: Any = None) -> None:
-        self._request, self._held, self._status, self._over = request, held, status, False
-        self._lock = threading.Lock()  # one thread at a time asks MPI for it
-        _running[id(self)] = self
+        self._request, self._held, self._status = request, held, status
+        self._lock: Any = None  # once others know of it: one thread at a time asks MPI for it
 
     @property
     def source(self) -> int | None:
         """By which member something was sent that was received."""
         return None if self._status is None else self._status.source
 
-    def done(self) -> bool:
-        if not self._over and self._lock.acquire(blocking=False):
-            try:
-                self._ask()
-            finally:
-                self._lock.release()
-        return self._over
+    def release(self) -> None:
+        if self._lock is None and self._request is not None:
+            self._lock = threading.Lock()
+            _running[id(self)] = self
 
-    def _ask(self) -> None:
-        if not self._over and self._request.Test(self._status):
-            self._over, self._held = True, ()
-            del _running[id(self)]
+    def done(self) -> bool:
+        if self._request is not None and (self._lock is None or self._lock.acquire(blocking=False)):
+            try:
+                if self._request is not None and self._request.Test(self._status):
+                    self._request, self._held = None, ()
+                    _running.pop(id(self), None)
+            finally:
+                if self._lock is not None:
+                    self._lock.release()
+        return self._request is None
 
     def wait(self, timeout: float | None = None) -> None:
+        if self._lock is None and self._request is not None:  # nobody else asks
+            test, status = self._request.Test, self._status
+            try:
+                for _ in range(_POLLS):
+                    if test(status):
+                        self._request, self._held = None, ()
+                        return
+            finally:
+                self.release()  # also where the user interrupts it: MPI goes on to use the arrays
         begin = time.monotonic()
-        while not any(self.done() for _ in range(_POLLS)):
+        while True:
+            for _ in range(_POLLS):
+                if self.done():
+                    return
             waited = time.monotonic() - begin
             if timeout is not None and waited > timeout:
                 raise TimeoutError
@@ -145,24 +159,26 @@ class MPIEngine(Engine):
 
     def __init__(self, mpi: Any, comm: Any) -> None:
         self._mpi, self._comm, self.rank, self.size = mpi, comm, comm.rank, comm.size
+        self._in_place = mpi.IN_PLACE
         self._operations = {"sum": mpi.SUM, "prod": mpi.PROD, "max": mpi.MAX, "min": mpi.MIN}
 
     def takes(self, array: Any) -> bool:
         return isinstance(array, np.ndarray) or (type(array).__module__.startswith("cupy") and takes_cuda())
 
     def _started(self, request: Any, *held: Any) -> Pending:
-        _poke()
+        if _running:
+            _poke()
         return Running(request, held)
 
     def all_reduce(self, array: Any, op: str) -> Pending:
         if not array.size:
             return Done()
-        return self._started(self._comm.Iallreduce(self._mpi.IN_PLACE, array, self._operations[op]), array)
+        return self._started(self._comm.Iallreduce(self._in_place, array, self._operations[op]), array)
 
     def reduce(self, array: Any, root: int, op: str) -> Pending:
         if not array.size:
             return Done()
-        pair = (self._mpi.IN_PLACE, array) if self.rank == root else (array, None)
+        pair = (self._in_place, array) if self.rank == root else (array, None)
         return self._started(self._comm.Ireduce(*pair, self._operations[op], root), array)
 
     def broadcast(self, array: Any, root: int) -> Pending:

@@ -10,32 +10,31 @@ from lucidgrad.core.modes import state
 from lucidgrad.core.tape import Leaf, touch
 from lucidgrad.inplace import check_writable
 from lucidgrad.levels.traced import read
+from lucidgrad.tensor import Tensor
 
 
-def check_tensors(name: str, tensors: Sequence[Any], written: bool) -> str:
-    """The kind of device that all tensors are on; raises if they can't be communicated, or not be written."""
-    from lucidgrad.tensor import Tensor
+def check_tensor(name: str, x: Any, written: bool) -> str:
+    """The kind of device that a tensor is on; raises if it can't be communicated, or not be written."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name}: given a {type(x).__name__}, expected a Tensor")
+    if type(_raw(x)) in devices.layers:
+        raise RuntimeError(
+            f"{name}: inside vmap or a derivative a tensor is no array that could be sent; use "
+            f"lucidgrad.distributed.nn.functional, which works there"
+        )
+    if written:
+        check_target(name, x)
+    return str(x.device.type)
 
-    kinds = set()
-    for x in tensors:
-        if not isinstance(x, Tensor):
-            raise TypeError(f"{name}: given a {type(x).__name__}, expected a Tensor")
-        if type(_raw(x)) in devices.layers:
-            raise RuntimeError(
-                f"{name}: inside vmap or a derivative a tensor is no array that could be sent; use "
-                f"lucidgrad.distributed.nn.functional, which works there"
-            )
-        kinds.add(x.device.type)
-        if written:
-            if state.recording and x._node is not None and type(x._node) is not Leaf:
-                raise RuntimeError(
-                    f"{name}: the tensor has a history, which would not know of what other processes send; use the "
-                    f"function of this name in lucidgrad.distributed.nn.functional, or call it under no_grad()"
-                )
-            check_writable(x, name, recording=False)
-    if len(kinds) > 1:
-        raise RuntimeError(f"{name}: given tensors on {' and '.join(sorted(kinds))}, expected one kind of device")
-    return str(kinds.pop())
+
+def check_target(name: str, x: Any) -> None:
+    """Raise if a tensor can't be written."""
+    if state.recording and x._node is not None and type(x._node) is not Leaf:
+        raise RuntimeError(
+            f"{name}: the tensor has a history, which would not know of what other processes send; use the "
+            f"function of this name in lucidgrad.distributed.nn.functional, or call it under no_grad()"
+        )
+    check_writable(x, name, recording=False)
 
 
 def _raw(x: Any) -> Any:
@@ -60,31 +59,21 @@ class Buffer:
     ``reads``: the engine reads it; ``written``: it writes it, and `restore` brings that to the tensors.
     """
 
-    __slots__ = ("_arrays", "_own", "_tensors", "_written", "array")
+    __slots__ = ("_arrays", "_tensors", "array", "own", "written")
 
     def __init__(
         self, tensors: Sequence[Any], engine: Engine, dtype: Any = None, reads: bool = True, written: bool = True
     ) -> None:
         arrays = [_raw(x) for x in tensors]
-        self._tensors, self._arrays, self._written = tensors, arrays, written
-        backend = devices.by_array[type(arrays[0])]
-        only = len(arrays) == 1 and backend.contiguous(arrays[0]) and dtype is None
-        taken = engine.takes(arrays[0])
-        if only and taken:
-            flat = backend.library.reshape(arrays[0], (-1,))
-        elif reads:
-            parts = [backend.library.reshape(a, (-1,)) for a in arrays]
-            flat = parts[0] if len(parts) == 1 else backend.settle(backend.library.concat(parts))
-            flat = flat if dtype is None else backend.cast(flat, dtype)
-            flat = flat if backend.contiguous(flat) else backend.copy(flat)
-            if not taken:
-                flat = _on_host(backend, flat)
+        self._tensors, self._arrays, self.written = tensors, arrays, written
+        first = arrays[0]
+        backend, taken = devices.by_array[type(first)], engine.takes(first)
+        #: Whether the engine is given the tensor's own memory.
+        self.own = taken and dtype is None and len(arrays) == 1 and backend.contiguous(first)
+        if self.own:
+            flat = first if first.ndim == 1 else backend.library.reshape(first, (-1,))
         else:
-            where = backend if taken else devices.backend_named("cpu")
-            size = sum(int(a.size) for a in arrays)
-            own = backend.dtype_of(arrays[0])
-            flat = where.zeros((size,), own if dtype is None else dtype, backend.device_of(arrays[0]))
-        self._own = only and taken
+            flat = _copy(backend, arrays, dtype, taken, reads)
         if engine.host and taken and type(flat) in devices.places:
             devices.places[type(flat)](flat).stream.synchronize()  # MPI does not wait for what uses device memory
         self.array = flat.view("uint8") if flat.dtype.kind == "b" else flat
@@ -93,12 +82,10 @@ class Buffer:
                 touch(a)
 
     def restore(self) -> None:
-        """Bring what was written to the tensors."""
-        if not self._written:
-            return
+        """Bring what was written to the tensors, which are touched once more: others had their turn meanwhile."""
         begin = 0
         for x, array in zip(self._tensors, self._arrays, strict=True):
-            if not self._own:
+            if not self.own:
                 backend, size = devices.by_array[type(array)], int(array.size)
                 part = self.array[begin : begin + size].reshape(array.shape)
                 begin += size
@@ -109,6 +96,20 @@ class Buffer:
                 if made is not array:  # a library whose arrays never change
                     x.array = array = made
             touch(array)
+
+
+def _copy(backend: Any, arrays: Sequence[Any], dtype: Any, taken: bool, reads: bool) -> Any:
+    """A vector that an engine takes, with the values of some arrays if it ``reads`` them."""
+    if not reads:
+        where = backend if taken else devices.backend_named("cpu")
+        size = sum(int(a.size) for a in arrays)
+        own = backend.dtype_of(arrays[0])
+        return where.zeros((size,), own if dtype is None else dtype, backend.device_of(arrays[0]))
+    parts = [backend.library.reshape(a, (-1,)) for a in arrays]
+    flat = parts[0] if len(parts) == 1 else backend.settle(backend.library.concat(parts))
+    flat = flat if dtype is None else backend.cast(flat, dtype)
+    flat = flat if backend.contiguous(flat) else backend.copy(flat)
+    return flat if taken else _on_host(backend, flat)
 
 
 def _on_host(backend: Any, array: Any) -> Any:

@@ -6,106 +6,27 @@ the tensors are not to be used before its `wait` returned. The sum of 16-bit flo
 
 import datetime
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from lucidgrad.backends.communication import Engine, EngineError, Pending
-from lucidgrad.core.dtype import named, rank as kind_of
+from lucidgrad.backends.communication import Engine
 
-from . import debugging
-from .buffers import Buffer, check_alike, check_tensors
+from .buffers import Buffer, check_alike
+from .calls import (
+    Way,
+    begun,
+    compare,
+    compare_parts,
+    engine_for,
+    group_of,
+    member,
+    reduced_like_others,
+    reduction,
+    remember,
+    several,
+)
 from .groups import ProcessGroup, ReduceOp, resolve
-from .work import Work, failed
-
-
-# -- what all have in common ---------------------------------------------------------------------
-def _member(name: str, group: ProcessGroup, given: int | None, within: int | None, what: str) -> int:
-    """The number in the group of the process that is meant, by its number in the world or in the group."""
-    if (given is None) == (within is None):
-        raise ValueError(f"{name}: expected one of {what} and group_{what}")
-    if within is not None:
-        if not 0 <= within < group.size():
-            raise ValueError(f"{name}: given group_{what}={within}, expected 0 to {group.size() - 1}")
-        return within
-    if given not in group.ranks:
-        raise ValueError(f"{name}: given {what}={given}, which is not among the processes {list(group.ranks)}")
-    return group.ranks.index(given)
-
-
-def _group(name: str, group: Any) -> ProcessGroup | None:
-    found = resolve(group, name)
-    if found is None:
-        warnings.warn(f"{name}: this process is not in the group, so nothing is done", stacklevel=3)
-    return found
-
-
-def _engine(name: str, group: ProcessGroup, written: Sequence[Any], read: Sequence[Any] = ()) -> Engine:
-    """The engine for some tensors, which are checked."""
-    kinds = {check_tensors(name, xs, w) for xs, w in ((written, True), (read, False)) if xs}
-    if len(kinds) > 1:
-        raise RuntimeError(f"{name}: given tensors on {' and '.join(sorted(kinds))}, expected one kind of device")
-    return group.engine(kinds.pop())
-
-
-def _reduction(name: str, op: Any, x: Any, engine: Engine) -> tuple[str, Any, bool]:
-    """The engine's operation, the dtype that it is done in (None: the tensor's), and whether a division follows."""
-    if not isinstance(op, ReduceOp):
-        raise TypeError(f"{name}: given op={op!r}, expected one of {', '.join(f'ReduceOp.{o.name}' for o in ReduceOp)}")
-    kind = kind_of(x.dtype)
-    if kind == 0 and op not in (ReduceOp.MAX, ReduceOp.MIN):
-        raise TypeError(
-            f"{name}: given booleans and ReduceOp.{op.name}; ReduceOp.MAX says whether any is true and MIN whether all "
-            f"are, and to count them make them integers"
-        )
-    if kind == 1 and op is ReduceOp.AVG:
-        raise TypeError(f"{name}: given integers and ReduceOp.AVG; take ReduceOp.SUM and divide, or make them floats")
-    if kind == 3 and op not in (ReduceOp.SUM, ReduceOp.AVG):
-        raise TypeError(f"{name}: given complex numbers and ReduceOp.{op.name}, expected ReduceOp.SUM or AVG")
-    dtype = named("float32") if kind == 2 and x.dtype.itemsize == 2 else None
-    if op is ReduceOp.AVG and "avg" not in engine.operations:
-        return "sum", dtype, True
-    return op.value, dtype, False
-
-
-def _begun(
-    name: str,
-    group: ProcessGroup,
-    start: Callable[[], Pending],
-    buffers: Sequence[Buffer],
-    results: Sequence[Any],
-    async_op: bool,
-    divided: Buffer | None = None,
-    together: bool = True,
-) -> Work | None:
-    """Start an operation, of all members ``together`` or of two, and wait for it unless told otherwise."""
-    group.started += together
-
-    def finish() -> None:
-        if divided is not None:
-            divided.array /= group.size()
-        for buffer in buffers:
-            buffer.restore()
-
-    try:
-        pending = start()
-    except EngineError as error:
-        raise failed(name, group, error) from error
-    work = Work(name, pending, group, finish, results)
-    if async_op:
-        return work
-    work.wait()
-    return None
-
-
-def _compare(name: str, group: ProcessGroup, *tensors: Any, **words: Any) -> None:
-    if group.compares:
-        debugging.compare(name, group, tensors, words)
-
-
-def _compare_parts(name: str, group: ProcessGroup, x: Any, sent: list[int], received: list[int], **words: Any) -> None:
-    if group.compares:
-        debugging.compare(name, group, (), {"dtype": str(x.dtype), **words}, (sent, received))
+from .work import Work
 
 
 # -- everybody to everybody ----------------------------------------------------------------------
@@ -134,15 +55,18 @@ def all_reduce(tensor: Any, op: ReduceOp = ReduceOp.SUM, group: Any = None, asyn
     [1.0, 2.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "all_reduce", _group("all_reduce", group)
+    name, found = "all_reduce", group_of("all_reduce", group)
     if found is None:
         return None
-    engine = _engine(name, found, [tensor])
-    how, dtype, divides = _reduction(name, op, tensor, engine)
-    _compare(name, found, tensor, op=op.name)
+    if not async_op and reduced_like_others(name, found, tensor, op):
+        return None
+    engine = engine_for(name, found, [tensor])
+    how, dtype, divides = reduction(name, op, tensor, engine)
+    compare(name, found, tensor, op=op.name)
     buffer = Buffer([tensor], engine, dtype)
+    remember(found, tensor, op, buffer, Way(engine, how, divides))
     start = lambda: engine.all_reduce(buffer.array, how)
-    return _begun(name, found, start, [buffer], [tensor], async_op, buffer if divides else None)
+    return begun(name, found, start, [buffer], [tensor], async_op, buffer if divides else None)
 
 
 def all_gather_into_tensor(
@@ -170,14 +94,14 @@ def all_gather_into_tensor(
     [1.0, 2.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "all_gather_into_tensor", _group("all_gather_into_tensor", group)
+    name, found = "all_gather_into_tensor", group_of("all_gather_into_tensor", group)
     if found is None:
         return None
-    engine = _engine(name, found, [output_tensor], [input_tensor])
+    engine = engine_for(name, found, [output_tensor], [input_tensor])
     _check_whole(name, found, output_tensor, "output_tensor", input_tensor, "input_tensor")
-    _compare(name, found, input_tensor)
+    compare(name, found, input_tensor)
     source, target = Buffer([input_tensor], engine, written=False), Buffer([output_tensor], engine, reads=False)
-    return _begun(
+    return begun(
         name, found, lambda: engine.all_gather(source.array, target.array), [target], [output_tensor], async_op
     )
 
@@ -218,22 +142,15 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
     [1.0, 2.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "all_gather", _group("all_gather", group)
+    name, found = "all_gather", group_of("all_gather", group)
     if found is None:
         return None
-    outputs = _several(name, found, "tensor_list", tensor_list)
-    engine = _engine(name, found, outputs, [tensor])
+    outputs = several(name, found, "tensor_list", tensor_list)
+    engine = engine_for(name, found, outputs, [tensor])
     check_alike(name, "tensor_list: tensor", [tensor, *outputs])
-    _compare(name, found, tensor)
+    compare(name, found, tensor)
     source, target = Buffer([tensor], engine, written=False), Buffer(outputs, engine, reads=False)
-    return _begun(name, found, lambda: engine.all_gather(source.array, target.array), [target], outputs, async_op)
-
-
-def _several(name: str, group: ProcessGroup, called: str, tensors: Any) -> list[Any]:
-    if tensors is None or len(tensors) != group.size():
-        given = "None" if tensors is None else f"{len(tensors)} tensors"
-        raise ValueError(f"{name}: given {given} for {called}, expected one for each of {group.size()} processes")
-    return list(tensors)
+    return begun(name, found, lambda: engine.all_gather(source.array, target.array), [target], outputs, async_op)
 
 
 def reduce_scatter_tensor(
@@ -261,10 +178,10 @@ def reduce_scatter_tensor(
     [1.0, 1.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "reduce_scatter_tensor", _group("reduce_scatter_tensor", group)
+    name, found = "reduce_scatter_tensor", group_of("reduce_scatter_tensor", group)
     if found is None:
         return None
-    engine = _engine(name, found, [output], [input])
+    engine = engine_for(name, found, [output], [input])
     _check_whole(name, found, input, "input", output, "output")
     return _reduced_parts(name, found, engine, output, [input], op, async_op)
 
@@ -294,11 +211,11 @@ def reduce_scatter(
     [1.0, 1.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "reduce_scatter", _group("reduce_scatter", group)
+    name, found = "reduce_scatter", group_of("reduce_scatter", group)
     if found is None:
         return None
-    inputs = _several(name, found, "input_list", input_list)
-    engine = _engine(name, found, [output], inputs)
+    inputs = several(name, found, "input_list", input_list)
+    engine = engine_for(name, found, [output], inputs)
     check_alike(name, "input_list: tensor", [output, *inputs])
     return _reduced_parts(name, found, engine, output, inputs, op, async_op)
 
@@ -306,12 +223,12 @@ def reduce_scatter(
 def _reduced_parts(
     name: str, group: ProcessGroup, engine: Engine, output: Any, inputs: list[Any], op: ReduceOp, async_op: bool
 ) -> Work | None:
-    how, dtype, divides = _reduction(name, op, output, engine)
-    _compare(name, group, output, op=op.name)
+    how, dtype, divides = reduction(name, op, output, engine)
+    compare(name, group, output, op=op.name)
     source = Buffer(inputs, engine, dtype, written=False)
     target = Buffer([output], engine, dtype, reads=False)
     start = lambda: engine.reduce_scatter(source.array, target.array, how)
-    return _begun(name, group, start, [target], [output], async_op, target if divides else None)
+    return begun(name, group, start, [target], [output], async_op, target if divides else None)
 
 
 def all_to_all_single(
@@ -344,10 +261,10 @@ def all_to_all_single(
     [1.0, 1.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "all_to_all_single", _group("all_to_all_single", group)
+    name, found = "all_to_all_single", group_of("all_to_all_single", group)
     if found is None:
         return None
-    engine = _engine(name, found, [output], [input])
+    engine = engine_for(name, found, [output], [input])
     if output.dtype != input.dtype:
         raise TypeError(f"{name}: output is of {output.dtype} and input of {input.dtype}, expected one dtype")
     sent = split_sizes(name, found.size(), input, "input", input_split_sizes)
@@ -358,11 +275,11 @@ def all_to_all_single(
             f"{name}: output has shape {tuple(output.shape)} and input {tuple(input.shape)}, expected the same but for "
             f"the first axis"
         )
-    _compare_parts(name, found, input, sent, received, row=tuple(input.shape[1:]))
+    compare_parts(name, found, input, sent, received, row=tuple(input.shape[1:]))
     source, target = Buffer([input], engine, written=False), Buffer([output], engine, reads=False)
     counts = [[rows * row for rows in part] for part in (sent, received)]
     start = lambda: engine.all_to_all(source.array, target.array, *counts)
-    return _begun(name, found, start, [target], [output], async_op)
+    return begun(name, found, start, [target], [output], async_op)
 
 
 def split_sizes(name: str, n: int, x: Any, called: str, sizes: Sequence[int] | None) -> list[int]:
@@ -406,19 +323,19 @@ def all_to_all(
     [1.0, 1.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "all_to_all", _group("all_to_all", group)
+    name, found = "all_to_all", group_of("all_to_all", group)
     if found is None:
         return None
-    outputs = _several(name, found, "output_tensor_list", output_tensor_list)
-    inputs = _several(name, found, "input_tensor_list", input_tensor_list)
-    engine = _engine(name, found, outputs, inputs)
+    outputs = several(name, found, "output_tensor_list", output_tensor_list)
+    inputs = several(name, found, "input_tensor_list", input_tensor_list)
+    engine = engine_for(name, found, outputs, inputs)
     if len({str(x.dtype) for x in (*outputs, *inputs)}) > 1:
         raise TypeError(f"{name}: given tensors of several dtypes, expected one")
     sent, received = ([int(x.numel()) for x in xs] for xs in (inputs, outputs))
-    _compare_parts(name, found, inputs[0], sent, received)
+    compare_parts(name, found, inputs[0], sent, received)
     source, target = Buffer(inputs, engine, written=False), Buffer(outputs, engine, reads=False)
     start = lambda: engine.all_to_all(source.array, target.array, sent, received)
-    return _begun(name, found, start, [target], outputs, async_op)
+    return begun(name, found, start, [target], outputs, async_op)
 
 
 def barrier(
@@ -446,12 +363,12 @@ def barrier(
     >>> dist.barrier()
     >>> dist.destroy_process_group()
     """
-    name, found = "barrier", _group("barrier", group)
+    name, found = "barrier", group_of("barrier", group)
     if found is None:
         return None
-    _compare(name, found)
+    compare(name, found)
     engine = found.host or found.engine("cuda")
-    work = _begun(name, found, engine.barrier, [], [], True)
+    work = begun(name, found, engine.barrier, [], [], True)
     assert work is not None
     if async_op:
         return work
@@ -487,15 +404,15 @@ def broadcast(
     [1.0, 2.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "broadcast", _group("broadcast", group)
+    name, found = "broadcast", group_of("broadcast", group)
     if found is None:
         return None
-    root = _member(name, found, src, group_src, "src")
+    root = member(name, found, src, group_src, "src")
     mine = root == found.rank()
-    engine = _engine(name, found, [] if mine else [tensor], [tensor] if mine else [])
-    _compare(name, found, tensor, src=root)
+    engine = engine_for(name, found, [] if mine else [tensor], [tensor] if mine else [])
+    compare(name, found, tensor, src=root)
     buffer = Buffer([tensor], engine, reads=mine, written=not mine)
-    return _begun(name, found, lambda: engine.broadcast(buffer.array, root), [buffer], [tensor], async_op)
+    return begun(name, found, lambda: engine.broadcast(buffer.array, root), [buffer], [tensor], async_op)
 
 
 def reduce(
@@ -530,17 +447,17 @@ def reduce(
     [1.0, 2.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "reduce", _group("reduce", group)
+    name, found = "reduce", group_of("reduce", group)
     if found is None:
         return None
-    root = _member(name, found, dst, group_dst, "dst")
+    root = member(name, found, dst, group_dst, "dst")
     mine = root == found.rank()
-    engine = _engine(name, found, [tensor] if mine else [], [] if mine else [tensor])
-    how, dtype, divides = _reduction(name, op, tensor, engine)
-    _compare(name, found, tensor, dst=root, op=op.name)
+    engine = engine_for(name, found, [tensor] if mine else [], [] if mine else [tensor])
+    how, dtype, divides = reduction(name, op, tensor, engine)
+    compare(name, found, tensor, dst=root, op=op.name)
     buffer = Buffer([tensor], engine, dtype, written=mine)
     start = lambda: engine.reduce(buffer.array, root, how)
-    return _begun(name, found, start, [buffer], [tensor], async_op, buffer if divides and mine else None)
+    return begun(name, found, start, [buffer], [tensor], async_op, buffer if divides and mine else None)
 
 
 def gather(
@@ -577,22 +494,22 @@ def gather(
     [1.0, 1.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "gather", _group("gather", group)
+    name, found = "gather", group_of("gather", group)
     if found is None:
         return None
-    root = _member(name, found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    root = member(name, found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
     outputs: list[Any] = []
     if root == found.rank():
-        outputs = _several(name, found, "gather_list", gather_list)
+        outputs = several(name, found, "gather_list", gather_list)
         check_alike(name, "gather_list: tensor", [tensor, *outputs])
     elif gather_list:
         raise ValueError(f"{name}: given a gather_list, expected None: tensors are gathered by process {dst or 0}")
-    engine = _engine(name, found, outputs, [tensor])
-    _compare(name, found, tensor, dst=root)
+    engine = engine_for(name, found, outputs, [tensor])
+    compare(name, found, tensor, dst=root)
     source = Buffer([tensor], engine, written=False)
     targets = [Buffer(outputs, engine, reads=False)] if outputs else []
     start = lambda: engine.gather(source.array, targets[0].array if targets else None, root)
-    return _begun(name, found, start, targets, outputs, async_op)
+    return begun(name, found, start, targets, outputs, async_op)
 
 
 def scatter(
@@ -629,22 +546,22 @@ def scatter(
     [1.0, 1.0]
     >>> dist.destroy_process_group()
     """
-    name, found = "scatter", _group("scatter", group)
+    name, found = "scatter", group_of("scatter", group)
     if found is None:
         return None
-    root = _member(name, found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = member(name, found, 0 if src is None and group_src is None else src, group_src, "src")
     inputs: list[Any] = []
     if root == found.rank():
-        inputs = _several(name, found, "scatter_list", scatter_list)
+        inputs = several(name, found, "scatter_list", scatter_list)
         check_alike(name, "scatter_list: tensor", [tensor, *inputs])
     elif scatter_list:
         raise ValueError(f"{name}: given a scatter_list, expected None: tensors are those of process {src or 0}")
-    engine = _engine(name, found, [tensor], inputs)
-    _compare(name, found, tensor, src=root)
+    engine = engine_for(name, found, [tensor], inputs)
+    compare(name, found, tensor, src=root)
     sources = [Buffer(inputs, engine, written=False)] if inputs else []
     target = Buffer([tensor], engine, reads=False)
     start = lambda: engine.scatter(sources[0].array if sources else None, target.array, root)
-    return _begun(name, found, start, [target], [tensor], async_op)
+    return begun(name, found, start, [target], [tensor], async_op)
 
 
 # -- one to another --------------------------------------------------------------------------------
@@ -679,15 +596,15 @@ def isend(
 
 
 def _sent(name: str, tensor: Any, dst: int | None, group: Any, tag: int, group_dst: int | None) -> Work | None:
-    found = _group(name, group)
+    found = group_of(name, group)
     if found is None:
         return None
-    other = _member(name, found, dst, group_dst, "dst")
+    other = member(name, found, dst, group_dst, "dst")
     _check_other(name, found, other, tag)
-    engine = _engine(name, found, [], [tensor])
+    engine = engine_for(name, found, [], [tensor])
     buffer = Buffer([tensor], engine, written=False)
     start = lambda: engine.send(buffer.array, other, tag)
-    return _begun(name, found, start, [], [tensor], True, together=False)
+    return begun(name, found, start, [], [tensor], True, together=False)
 
 
 def _check_other(name: str, group: ProcessGroup, other: int | None, tag: int) -> None:
@@ -728,16 +645,16 @@ def irecv(
 
 
 def _received(name: str, tensor: Any, src: int | None, group: Any, tag: int, group_src: int | None) -> Work | None:
-    found = _group(name, group)
+    found = group_of(name, group)
     if found is None:
         return None
     anybody = src is None and group_src is None
-    other = None if anybody else _member(name, found, src, group_src, "src")
+    other = None if anybody else member(name, found, src, group_src, "src")
     _check_other(name, found, other, tag)
-    engine = _engine(name, found, [tensor])
+    engine = engine_for(name, found, [tensor])
     buffer = Buffer([tensor], engine, reads=False)
     start = lambda: engine.recv(buffer.array, other, tag)
-    return _begun(name, found, start, [buffer], [tensor], True, together=False)
+    return begun(name, found, start, [buffer], [tensor], True, together=False)
 
 
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:

@@ -21,7 +21,8 @@ from lucidgrad.ops.shape.layout import expand_dims, moveaxis, reshape
 from lucidgrad.refusals import guard as _guard
 
 from . import collectives, debugging
-from .collectives import _group, _member, _several, split_sizes
+from .calls import group_of, member, several
+from .collectives import split_sizes
 from .groups import ProcessGroup, ReduceOp
 
 __all__ = [
@@ -271,7 +272,7 @@ def _found(name: str, group: Any, *tensors: Any) -> ProcessGroup:
     for x in tensors:
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}: given a {type(x).__name__}, expected a Tensor")
-    found = _group(name, group)
+    found = group_of(name, group)
     if found is None:
         raise ValueError(f"{name}: this process is not in the group, so there is nothing that it could return")
     if found.compares and tensors and found.size() > 1 and tracing() is None:  # a program does not compare it again
@@ -452,7 +453,7 @@ def reduce_scatter(output: Any, input_list: Sequence[Any], op: ReduceOp = Reduce
     >>> dist.destroy_process_group()
     """
     found = _found("reduce_scatter", group, *input_list)
-    rows = stack(_several("reduce_scatter", found, "input_list", input_list), axis=0)
+    rows = stack(several("reduce_scatter", found, "input_list", input_list), axis=0)
     if tuple(output.shape) != tuple(rows.shape[1:]):
         raise ValueError(
             f"reduce_scatter: output has shape {tuple(output.shape)}, expected {tuple(rows.shape[1:])}, as the inputs"
@@ -485,7 +486,7 @@ def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
     >>> dist.destroy_process_group()
     """
     found = _found("broadcast", group, tensor)
-    return rank_broadcast(tensor, group=found, root=_member("broadcast", found, src, None, "src"))
+    return rank_broadcast(tensor, group=found, root=member("broadcast", found, src, None, "src"))
 
 
 def reduce(tensor: Any, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Any:
@@ -515,7 +516,7 @@ def reduce(tensor: Any, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None
     >>> dist.destroy_process_group()
     """
     found = _found("reduce", group, tensor)
-    root = _member("reduce", found, dst, None, "dst")
+    root = member("reduce", found, dst, None, "dst")
     if _linear("reduce", op):
         return rank_reduce(tensor, group=found, root=root, mean=op is ReduceOp.AVG)
     return _OTHERS[op](_gathered(tensor, root, found), axis=0)
@@ -558,7 +559,7 @@ def gather(tensor: Any, dst: int = 0, group: Any = None) -> tuple[Any, ...]:
     >>> dist.destroy_process_group()
     """
     found = _found("gather", group, tensor)
-    return tuple(unstack(_gathered(tensor, _member("gather", found, dst, None, "dst"), found), axis=0))
+    return tuple(unstack(_gathered(tensor, member("gather", found, dst, None, "dst"), found), axis=0))
 
 
 def scatter(tensors: Sequence[Any], src: int = 0, group: Any = None) -> Any:
@@ -586,8 +587,8 @@ def scatter(tensors: Sequence[Any], src: int = 0, group: Any = None) -> Any:
     >>> dist.destroy_process_group()
     """
     found = _found("scatter", group, *tensors)
-    root = _member("scatter", found, src, None, "src")
-    rows = stack(_several("scatter", found, "tensors", tensors), axis=0)
+    root = member("scatter", found, src, None, "src")
+    rows = stack(several("scatter", found, "tensors", tensors), axis=0)
     n, mine = found.size(), found.rank() == root
     received = tuple(int(i == root) for i in range(n))
     y = rank_exchange(rows if mine else rows[:0], group=found, sent=(int(mine),) * n, received=received)
@@ -659,8 +660,8 @@ def all_to_all(output_tensor_list: Sequence[Any], input_tensor_list: Sequence[An
     >>> dist.destroy_process_group()
     """
     found = _found("all_to_all", group, *input_tensor_list)
-    inputs = _several("all_to_all", found, "input_tensor_list", input_tensor_list)
-    outputs = _several("all_to_all", found, "output_tensor_list", output_tensor_list)
+    inputs = several("all_to_all", found, "input_tensor_list", input_tensor_list)
+    outputs = several("all_to_all", found, "output_tensor_list", output_tensor_list)
     sent, received = (tuple(int(x.numel()) for x in xs) for xs in (inputs, outputs))
     rows = concat([reshape(x, (-1,)) for x in inputs], axis=0)
     y = rank_exchange(rows, group=found, sent=sent, received=received)
@@ -701,9 +702,7 @@ def exchange(tensor: Any, dst: int | None, src: int | None, group: Any = None, t
     >>> dist.destroy_process_group()
     """
     found = _found("exchange", group, *[tensor][: dst is not None and src is not None])
-    to, source = (
-        None if r is None else _member("exchange", found, r, None, w) for r, w in ((dst, "dst"), (src, "src"))
-    )
+    to, source = (None if r is None else member("exchange", found, r, None, w) for r, w in ((dst, "dst"), (src, "src")))
     return rank_pass(tensor, group=found, to=to, source=source, tag=tag)
 
 

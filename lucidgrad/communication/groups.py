@@ -33,6 +33,8 @@ class ReduceOp(enum.Enum):
     MIN = "min"
     MAX = "max"
 
+    __hash__ = object.__hash__  # there is one of each; by its name, as enum's own, it takes ten times as long
+
 
 class ProcessGroup:
     """Some of the processes of a job; made by `init_process_group` and `new_group`.
@@ -57,6 +59,7 @@ class ProcessGroup:
         self.ranks, self._rank, self.launch, self.timeout, self._name = tuple(ranks), rank, launch, timeout, name
         self._engines, self._backends = opened, backends  # by kind of device
         self.started = 0  # collectives so far
+        self.ways: dict[Any, Any] = {}  # how arrays of a type and dtype are reduced in their own memory
         #: Whether every collective is compared between processes before it starts.
         self.compares = os.environ.get("LUCIDGRAD_DISTRIBUTED_DEBUG", "") not in ("", "0")
 
@@ -130,6 +133,7 @@ class ProcessGroup:
         if self.host is not None:
             self.host.close()
         self._engines.clear()
+        self.ways.clear()
         self.ranks = ()
 
 

@@ -12,7 +12,8 @@ from lucidgrad import files
 from lucidgrad.core.dtype import named
 from lucidgrad.creation import empty, frombuffer, zeros
 
-from .collectives import _group, _member, all_gather, broadcast, gather, recv, scatter, send
+from .calls import group_of, member
+from .collectives import all_gather, broadcast, gather, recv, scatter, send
 from .groups import ProcessGroup
 
 _TREE, _PICKLE = b"T", b"P"  # the first byte says what follows
@@ -93,10 +94,10 @@ def broadcast_object_list(
     [{'lr': 0.1}]
     >>> dist.destroy_process_group()
     """
-    name, found = "broadcast_object_list", _group("broadcast_object_list", group)
+    name, found = "broadcast_object_list", group_of("broadcast_object_list", group)
     if found is None or not object_list:
         return
-    root = _member(name, found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = member(name, found, 0 if src is None and group_src is None else src, group_src, "src")
     where, mine = _where(found, device), root == found.rank()
     parts = [_encoded(name, obj, pickle, where) for obj in object_list] if mine else []
     sizes = _sizes(parts, where) if mine else zeros(len(object_list), dtype=named("int64"), device=where)
@@ -143,7 +144,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None, *, pi
     [{'rank': 0}]
     >>> dist.destroy_process_group()
     """
-    name, found = "all_gather_object", _group("all_gather_object", group)
+    name, found = "all_gather_object", group_of("all_gather_object", group)
     if found is None:
         return
     _check_length(name, found, "object_list", object_list)
@@ -195,10 +196,10 @@ def gather_object(
     ['one']
     >>> dist.destroy_process_group()
     """
-    name, found = "gather_object", _group("gather_object", group)
+    name, found = "gather_object", group_of("gather_object", group)
     if found is None:
         return
-    root = _member(name, found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
+    root = member(name, found, 0 if dst is None and group_dst is None else dst, group_dst, "dst")
     mine = root == found.rank()
     if mine:
         _check_length(name, found, "object_gather_list", object_gather_list)
@@ -245,12 +246,12 @@ def scatter_object_list(
     ['first']
     >>> dist.destroy_process_group()
     """
-    name, found = "scatter_object_list", _group("scatter_object_list", group)
+    name, found = "scatter_object_list", group_of("scatter_object_list", group)
     if found is None:
         return
     if not scatter_object_output_list:
         raise ValueError(f"{name}: given an empty scatter_object_output_list, expected one element, which is written")
-    root = _member(name, found, 0 if src is None and group_src is None else src, group_src, "src")
+    root = member(name, found, 0 if src is None and group_src is None else src, group_src, "src")
     where, wholes = _where(found, None), None
     sizes = zeros(found.size(), dtype=named("int64"), device=where)
     if root == found.rank():
@@ -299,7 +300,7 @@ def send_object_list(
     ...     dist.send_object_list([{"step": 3}], 1)
     >>> dist.destroy_process_group()
     """
-    name, found = "send_object_list", _group("send_object_list", group)
+    name, found = "send_object_list", group_of("send_object_list", group)
     if found is None:
         return
     where = _where(found, device)
@@ -340,7 +341,7 @@ def recv_object_list(
     ...     dist.recv_object_list(received, 0)
     >>> dist.destroy_process_group()
     """
-    name, found = "recv_object_list", _group("recv_object_list", group)
+    name, found = "recv_object_list", group_of("recv_object_list", group)
     if found is None:
         return -1
     where = _where(found, device)

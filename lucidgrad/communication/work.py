@@ -36,6 +36,19 @@ def failed(name: str, group: ProcessGroup, error: EngineError) -> DistBackendErr
     return DistBackendError(f"{name}: process {group.rank()} of {group!r}: {error}")
 
 
+def wait_for(name: str, group: ProcessGroup, pending: Pending, seconds: float) -> None:
+    """Wait until an operation is over; what goes wrong says which one, and where."""
+    try:
+        pending.wait(seconds)
+    except TimeoutError:
+        raise DistBackendError(
+            f"{name}: process {group.rank()} of {group!r} waited {seconds:g} s for the others; one has not called it, "
+            f"has ended or is slow: look at their output, or pass a longer timeout to init_process_group"
+        ) from None
+    except EngineError as error:
+        raise failed(name, group, error) from error
+
+
 class Work:
     """A running operation, as `async_op=True` returns it. Its tensors are not to be used before `wait` returned.
 
@@ -64,17 +77,10 @@ class Work:
             return True
         seconds = self._group.timeout if timeout is None else timeout.total_seconds()
         try:
-            self._pending.wait(seconds)
-        except TimeoutError:
-            self._error = DistBackendError(
-                f"{self._name}: process {self._group.rank()} of {self._group!r} waited {seconds:g} s for the others; "
-                f"one has not called it, has ended or is slow: look at their output, or pass a longer timeout to "
-                f"init_process_group"
-            )
-            raise self._error from None
-        except EngineError as error:
-            self._error = failed(self._name, self._group, error)
-            raise self._error from error
+            wait_for(self._name, self._group, self._pending, seconds)
+        except DistBackendError as error:
+            self._error = error
+            raise
         finish, self._finish = self._finish, None
         finish()
         return True

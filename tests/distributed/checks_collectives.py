@@ -1,5 +1,7 @@
 """Collectives of tensors in host memory."""
 
+import pytest
+
 import lucidgrad as lg
 from lucidgrad import distributed as dist
 
@@ -31,6 +33,42 @@ def check_operations():
         x = lg.full((3,), rank + 1.0)
         dist.all_reduce(x, op=getattr(dist.ReduceOp, op))
         assert x.tolist() == [value] * 3, op
+
+
+def check_later_ones_of_a_kind():
+    """How tensors of a kind are reduced is found once; what depends on the very tensor is asked each time."""
+    rank, n = _rank()
+    total = n * (n + 1) / 2
+    for op, value in ((dist.ReduceOp.SUM, total), (dist.ReduceOp.AVG, total / n)):
+        for _ in range(3):
+            x = lg.full((2, 3), rank + 1.0)
+            dist.all_reduce(x, op)
+            assert x.tolist() == [[value] * 3] * 2
+        rows = lg.full((4, 3), rank + 1.0)
+        dist.all_reduce(rows.T[1:], op)
+        assert rows.tolist() == [[rank + 1.0, value, value]] * 4
+        whole = lg.full((3,), rank + 1, dtype=lg.float16)
+        dist.all_reduce(whole, op)
+        assert whole.dtype == lg.float16 and whole.tolist() == [value] * 3
+    w = lg.ones(3, requires_grad=True)
+    for bad, words in (((w * 2,), "history"), ((lg.ones(1).expand(3),), "written"), (([1.0],), "list"), ((x, "sum"), "op=")):
+        with pytest.raises((RuntimeError, TypeError), match=words):
+            dist.all_reduce(*bad)
+    y = (w * x[0]).sum()
+    dist.all_reduce(x)  # what the product has kept
+    with pytest.raises(RuntimeError, match="in place|in-place|written"):
+        y.backward()
+
+
+def check_some_wait_at_once():
+    """Members need not agree on who goes on to something else meanwhile."""
+    rank, n = _rank()
+    for size in (3, 100_000):
+        x = lg.full((size,), float(rank))
+        work = dist.all_reduce(x, async_op=rank == 0)
+        if rank == 0:
+            work.wait()
+        assert (x == n * (n - 1) / 2).all()
 
 
 def check_asynchronous():
