@@ -71,6 +71,10 @@ class Engine:
         """Everybody's array becomes the reduction of all."""
         raise TypeError
 
+    def all_reduce_now(self, array: Any, op: str, timeout: float) -> None:
+        """The same, and wait for it: TimeoutError after so many seconds."""
+        self.all_reduce(array, op).wait(timeout)
+
     def reduce(self, array: Any, root: int, op: str) -> Pending:
         """The root's array becomes the reduction of all; those of others stay."""
         raise TypeError

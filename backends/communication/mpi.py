@@ -21,7 +21,7 @@ from .engine import Done, Engine, Launch, Pending
 
 #: Seconds of polling without a pause, then of giving way to other processes; after that with short sleeps.
 _EAGER, _PATIENT, _PAUSE = 2e-3, 10.0, 1e-4
-_POLLS = 64  # between two looks at the clock
+_POLLS = 256  # between two looks at the clock
 
 #: Operations that are not over. They hold their arrays, and every new one lets them go on.
 _running: "dict[int, Running]" = {}
@@ -114,37 +114,40 @@ class Running(Pending):
             _running[id(self)] = self
 
     def done(self) -> bool:
-        if self._request is not None and (self._lock is None or self._lock.acquire(blocking=False)):
-            try:
-                if self._request is not None and self._request.Test(self._status):
+        return self._asked(1)
+
+    def _asked(self, times: int) -> bool:
+        """Whether it is over, asking so many times at most."""
+        lock = self._lock
+        if lock is not None and not lock.acquire(blocking=False):
+            return self._request is None
+        try:
+            if self._request is None:
+                return True
+            test, status = self._request.Test, self._status
+            for _ in range(times):
+                if test(status):
                     self._request, self._held = None, ()
                     _running.pop(id(self), None)
-            finally:
-                if self._lock is not None:
-                    self._lock.release()
-        return self._request is None
+                    return True
+            return False
+        finally:
+            if lock is not None:
+                lock.release()
 
     def wait(self, timeout: float | None = None) -> None:
-        if self._lock is None and self._request is not None:  # nobody else asks
-            test, status = self._request.Test, self._status
-            try:
-                for _ in range(_POLLS):
-                    if test(status):
-                        self._request, self._held = None, ()
-                        return
-            finally:
-                self.release()  # also where the user interrupts it: MPI goes on to use the arrays
         begin = time.monotonic()
-        while True:
-            for _ in range(_POLLS):
-                if self.done():
-                    return
-            waited = time.monotonic() - begin
-            if timeout is not None and waited > timeout:
-                raise TimeoutError
-            if waited > _EAGER:
-                _poke()  # the others may be waited for elsewhere
-                time.sleep(_PAUSE if waited > _PATIENT else 0)
+        try:
+            while not self._asked(_POLLS):
+                waited = time.monotonic() - begin
+                if timeout is not None and waited > timeout:
+                    raise TimeoutError
+                if waited > _EAGER:
+                    _poke()  # the others may be waited for elsewhere
+                    time.sleep(_PAUSE if waited > _PATIENT else 0)
+        except BaseException:
+            self.release()  # MPI goes on to use the arrays
+            raise
 
 
 def _poke() -> None:
@@ -174,6 +177,20 @@ class MPIEngine(Engine):
         if not array.size:
             return Done()
         return self._started(self._comm.Iallreduce(self._in_place, array, self._operations[op]), array)
+
+    def all_reduce_now(self, array: Any, op: str, timeout: float) -> None:
+        if _running or not array.size:
+            return self.all_reduce(array, op).wait(timeout)
+        request = self._comm.Iallreduce(self._in_place, array, self._operations[op])
+        try:
+            test = request.Test
+            for _ in range(_POLLS):  # most are over by then, and nothing else needs to be made for them
+                if test():
+                    return None
+        except BaseException:
+            Running(request, (array,)).release()  # MPI goes on to use the array
+            raise
+        return Running(request, (array,)).wait(timeout)
 
     def reduce(self, array: Any, root: int, op: str) -> Pending:
         if not array.size:

@@ -97,20 +97,16 @@ def begun(
 ) -> Work | None:
     """Start an operation, of all members ``together`` or of two, and wait for it unless told otherwise."""
     group.started += together
-    pending = _started(name, group, start)
+    try:
+        pending = start()
+    except EngineError as error:
+        raise failed(name, group, error, group.timeout) from error
     if async_op:
         pending.release()
         return Work(name, pending, group, lambda: _finish(buffers, divided, group, later=True), results)
     wait_for(name, group, pending, group.timeout)
     _finish(buffers, divided, group, later=False)
     return None
-
-
-def _started(name: str, group: ProcessGroup, start: Callable[..., Pending], *arguments: Any) -> Pending:
-    try:
-        return start(*arguments)
-    except EngineError as error:
-        raise failed(name, group, error) from error
 
 
 def _finish(buffers: Sequence[Buffer], divided: Buffer | None, group: ProcessGroup, later: bool) -> None:
@@ -147,7 +143,10 @@ def reduced_like_others(name: str, group: ProcessGroup, x: Any, op: Any) -> bool
     check_target(name, x)
     group.started += 1
     touch(array)
-    wait_for(name, group, _started(name, group, way.engine.all_reduce, array, way.how), group.timeout)
+    try:
+        way.engine.all_reduce_now(array, way.how, group.timeout)
+    except (EngineError, TimeoutError) as error:
+        raise failed(name, group, error, group.timeout) from error
     if way.divides:
         array /= group.size()
     return True

@@ -31,8 +31,13 @@ class DistBackendError(DistError):
     """
 
 
-def failed(name: str, group: ProcessGroup, error: EngineError) -> DistBackendError:
-    """What to raise when an engine could not start or end an operation."""
+def failed(name: str, group: ProcessGroup, error: Exception, seconds: float) -> DistBackendError:
+    """What to raise when an engine could not start an operation, or it did not end within so many seconds."""
+    if isinstance(error, TimeoutError):
+        return DistBackendError(
+            f"{name}: process {group.rank()} of {group!r} waited {seconds:g} s for the others; one has not called it, "
+            f"has ended or is slow: look at their output, or pass a longer timeout to init_process_group"
+        )
     return DistBackendError(f"{name}: process {group.rank()} of {group!r}: {error}")
 
 
@@ -40,13 +45,8 @@ def wait_for(name: str, group: ProcessGroup, pending: Pending, seconds: float) -
     """Wait until an operation is over; what goes wrong says which one, and where."""
     try:
         pending.wait(seconds)
-    except TimeoutError:
-        raise DistBackendError(
-            f"{name}: process {group.rank()} of {group!r} waited {seconds:g} s for the others; one has not called it, "
-            f"has ended or is slow: look at their output, or pass a longer timeout to init_process_group"
-        ) from None
-    except EngineError as error:
-        raise failed(name, group, error) from error
+    except (EngineError, TimeoutError) as error:
+        raise failed(name, group, error, seconds) from error
 
 
 class Work:
