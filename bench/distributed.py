@@ -7,7 +7,7 @@ It starts its processes itself (``mpiexec``; ``--ranks``, 2 by default) and prin
 - **overlap**: how many buckets of gradients began to travel before backward ended, and which share of the time that
   they take is hidden behind it. Two processes on two cores can't show that by time, so buckets travel over a link that
   is simulated: it takes half as long for all gradients as backward does, and nothing of the processors;
-- **cuda**: calls and bytes of a step on the (emulated) device beside the least that there can be.
+- **cuda**: launches, calls and bytes of a step on the (emulated) device beside the least that there can be (`least`).
 
 ``--record`` writes docs/scaling.json, what `bench.scaling` predicts from: how long layers take, latency and bandwidth.
 Processor time is of no use here, so figures count only on a machine that is idle.
@@ -193,32 +193,59 @@ def overlap(options: Any) -> dict[str, Any]:
     return found
 
 
-def cuda(options: Any) -> dict[str, Any]:
+def least(plain: dict[str, int], buckets: int, as_views: bool, size: int) -> dict[str, int]:
+    """The least that a step of data parallel training takes on a device, from what the plain step takes.
+
+    Each bucket is filled by one launch and reduced by one; where gradients are not views of the buckets, one more
+    brings the means back. All bytes of the gradients travel, and the host neither waits nor copies.
+    """
+    launches = plain["launches"] + buckets * (2 if as_views else 3)
+    return {**plain, "launches": launches, "calls": buckets, "bytes": size}
+
+
+def counted(wrap: Callable[[Any], Any]) -> dict[str, int]:
+    """What a step of a small model takes on the (emulated) device."""
     import lucidgrad as lg
     from lucidgrad import cudasim
+
+    lg.manual_seed(0)
+    model = lg.nn.Sequential(lg.nn.Linear(32, 64), lg.nn.Tanh(), lg.nn.Linear(64, 8)).to("cuda")
+    x = lg.randn(16, 32, device="cuda")
+    wrapped = wrap(model)
+    optimizer = lg.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(3):
+        _step(wrapped, lambda m: (m(x) ** 2).mean(), optimizer)
+    with cudasim.counting() as counts:
+        _step(wrapped, lambda m: (m(x) ** 2).mean(), optimizer)
+    return {
+        "launches": sum(counts.launches.values()) + counts.copies_on_device + counts.memsets,
+        "calls": getattr(counts, "nccl_calls", 0),
+        "bytes": getattr(counts, "nccl_bytes", 0),
+        "synchronisations": counts.synchronisations,
+        "host copies": counts.copies_to_host + counts.copies_to_device,
+    }
+
+
+def cuda(options: Any) -> dict[str, Any]:
+    """The plain step, and for each way of data parallel training what it takes, and the least there can be."""
     from lucidgrad.nn.parallel import DistributedDataParallel
 
-    found = {}
-    for name in ("plain", "data parallel"):
-        lg.manual_seed(0)
-        layers = [lg.nn.Linear(32, 64), lg.nn.Tanh(), lg.nn.Linear(64, 8)]
-        model = lg.nn.Sequential(*layers).to("cuda")
-        x = lg.randn(16, 32, device="cuda")
-        wrapped = model if name == "plain" else DistributedDataParallel(model, gradient_as_bucket_view=True)
-        optimizer = lg.optim.SGD(model.parameters(), lr=0.01)
-        step = functools.partial(_step, wrapped, lambda m, x=x: (m(x) ** 2).mean(), optimizer)
-        for _ in range(3):
-            step()
-        with cudasim.counting() as counts:
-            step()
-        found[name] = {
-            "launches": sum(counts.launches.values()) + counts.copies_on_device + counts.memsets,
-            "calls": getattr(counts, "nccl_calls", 0),
-            "bytes": getattr(counts, "nccl_bytes", 0),
-            "least bytes": sum(p.nbytes for p in model.parameters()),
-            "synchronisations": counts.synchronisations,
-            "host copies": counts.copies_to_host + counts.copies_to_device,
-        }
+    found = {"plain": counted(lambda m: m)}
+    for name, as_views, cap in (
+        ("views of a bucket", True, 25),
+        ("views of 2 buckets", True, 0.002),
+        ("copies", False, 25),
+    ):
+        made: list[Any] = []
+        ways = {"gradient_as_bucket_view": as_views, "bucket_cap_mb": cap}
+
+        def wrap(model: Any, ways: Any = ways, made: Any = made) -> Any:
+            made.append(DistributedDataParallel(model, **ways))
+            return made[0]
+
+        found[name] = counted(wrap)
+        buckets = made[0].communication_counts()["buckets"]
+        found[f"{name}, at least"] = least(found["plain"], len(buckets), as_views, sum(buckets))
     return found
 
 
@@ -338,8 +365,10 @@ def main() -> int:
             f"overlap, {name:22} {it['buckets']:4.1f} buckets, {it['early']:4.0%} began before backward ended, "
             f"{it['hidden']:4.0%} of the communication hidden"
         )
-    for name, it in launched("cuda", options.ranks, 1, device=True).items():
-        print(f"cuda, {name:15} " + ", ".join(f"{value:,} {what}" for what, value in it.items()))
+    steps_on_cuda = launched("cuda", options.ranks, 1, device=True)
+    for name, it in steps_on_cuda.items():
+        missed |= it != steps_on_cuda.get(f"{name}, at least", it)
+        print(f"cuda, {name:28} " + ", ".join(f"{value:,} {what}" for what, value in it.items()))
     if options.record:
         from lucidgrad.bench import machine
 

@@ -51,15 +51,15 @@ def capacity(each: int, count: int) -> int:
 
 
 class Chunks:
-    """A table of some arrays: how many they are, how many blocks they take, and the argument."""
+    """A table of some arrays: how many they are and what they hold, how many blocks they take, and the argument."""
 
-    __slots__ = ("argument", "blocks", "count", "room")
+    __slots__ = ("argument", "blocks", "count", "elements", "room")
 
     def __init__(self, arrays: Sequence[Any], room: int) -> None:
         self.room, self.count = room, len(arrays)
         sizes = np.asarray([array.size for array in arrays], np.int64)
         blocks = -(-sizes // CHUNK)
-        self.blocks = int(blocks.sum())
+        self.blocks, self.elements = int(blocks.sum()), int(sizes.sum())
         longs, firsts = np.zeros((2, room), np.int64), np.zeros(room + room % 2, np.int32)
         longs[0, : self.count] = [array.data.ptr for array in arrays]
         longs[1, : self.count] = sizes

@@ -109,8 +109,8 @@ class Walk:
     """
 
     __slots__ = (
-        "_before", "accumulate", "arrived", "at_end", "callers", "common", "create_graph", "here", "nested", "origins",
-        "owned", "pending", "plan", "retain_graph", "retained", "then", "uses",
+        "_before", "accumulate", "arrived", "at_end", "callers", "common", "complete", "create_graph", "here", "nested",
+        "origins", "owned", "pending", "plan", "retain_graph", "retained", "then", "uses",
     )  # fmt: skip
 
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: Any = None) -> None:
@@ -119,6 +119,7 @@ class Walk:
         self.pending: dict[Any, Any] = {}  # node -> the sum of its cotangents so far (a list for a Fork)
         self.owned: set[Any] = set()  # nodes whose sum is in a buffer that the walk made itself
         self.uses = plan.hooked_leaves()
+        self.complete: list[Leaf] = []  # hooked leaves whose cotangents are all there
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
         self.at_end: list[Callable[[Walk], Any]] = []
@@ -179,6 +180,7 @@ class Walk:
             if device.places and self.common is None:
                 self.here = place_of(raw(g))
             self.send(node, self._conj(g))
+        self._finish_complete()
 
     def _common(self, seeds: Sequence[tuple[Any, Any]]) -> Any:
         """The one place of nodes and seeds, if work goes there now: then nobody has to wait for anybody."""
@@ -214,7 +216,7 @@ class Walk:
         if self.uses and node in self.uses:
             self.uses[node] -= 1
             if not self.uses[node]:
-                self._finish(node)
+                self.complete.append(node)
 
     def _add(self, node: Any, ct: Any) -> None:
         pending = self.pending
@@ -286,6 +288,7 @@ class Walk:
         else:
             xp = device.by_array[type(g)].xp if type(g) is not tuple else _namespace(g)
         self.pull_all(node, xp, g, saved, shown)
+        self._finish_complete()
         if not self.retain_graph and recipe.keeps_arrays:
             node.saved = FREED
 
@@ -366,6 +369,11 @@ class Walk:
         for parent, ct, go in zip(inputs, cts, goes, strict=True):
             if go and ct is not None:
                 self.send(parent, ct)
+
+    def _finish_complete(self) -> None:
+        """Finish leaves when nothing refers to their cotangents any more that sent them: they need no copy then."""
+        while self.complete:
+            self._finish(self.complete.pop(0))
 
     def _finish(self, leaf: Leaf) -> None:
         """All cotangents of a leaf are there: its hooks run, on the streams of the caller."""

@@ -1,7 +1,7 @@
-"""What is done with many tensors at once where a device can: their norm, and a factor for all of them.
+"""What is done with many tensors at once where a device can: their norm, a factor for all of them, joining them.
 
-A back end may bring the kernels ``norm_of_all``, ``clip_all`` and ``unscale_all``, which take lists of arrays. Where it
-brings none, or a program is being traced, whoever calls goes on tensor by tensor.
+A back end may bring the kernels ``norm_of_all``, ``clip_all``, ``unscale_all``, ``join_all`` and ``part_all``, which
+take lists of arrays. Where it brings none, or a program is being traced, whoever calls goes on tensor by tensor.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from lucidgrad.core.tape import touch
 from lucidgrad.inplace import check_writable
 from lucidgrad.levels.traced import current
 
-__all__ = ["clip_all", "norm_of_all", "unscale_all"]
+__all__ = ["clip_all", "join_all", "norm_of_all", "part_all", "unscale_all"]
 
 
 def _kernel(name: str, tensors: Sequence[Any]) -> tuple[Callable[..., Any] | None, Any]:
@@ -68,6 +68,23 @@ def unscale_all(tensors: Sequence[Any], scale: Any) -> Any:
     ):
         return None
     return box(found[0])
+
+
+def join_all(tensors: Sequence[Any], vector: Any) -> bool:
+    """Write tensors into a vector of their dtype, one after the other; False where nothing was done."""
+    kernel, backend = _kernel("join_all", [vector, *tensors])
+    if kernel is None or any(x.array.dtype != vector.array.dtype for x in tensors):
+        return False
+    arrays = [x.array for x in tensors]
+    return _write("join_all", backend, [vector], lambda written: kernel(arrays, *written))
+
+
+def part_all(vector: Any, tensors: Sequence[Any]) -> bool:
+    """Write the parts of a vector of their dtype into tensors, one after the other; False where nothing was done."""
+    kernel, backend = _kernel("part_all", [vector, *tensors])
+    if kernel is None or any(x.array.dtype != vector.array.dtype for x in tensors):
+        return False
+    return _write("part_all", backend, tensors, lambda written: kernel(written, vector.array))
 
 
 def _write(name: str, backend: Any, tensors: Sequence[Any], run: Callable[[list[Any]], Any]) -> bool:

@@ -51,7 +51,12 @@ def check_later_ones_of_a_kind():
         dist.all_reduce(whole, op)
         assert whole.dtype == lg.float16 and whole.tolist() == [value] * 3
     w = lg.ones(3, requires_grad=True)
-    for bad, words in (((w * 2,), "history"), ((lg.ones(1).expand(3),), "written"), (([1.0],), "list"), ((x, "sum"), "op=")):
+    for bad, words in (
+        ((w * 2,), "history"),
+        ((lg.ones(1).expand(3),), "written"),
+        (([1.0],), "list"),
+        ((x, "sum"), "op="),
+    ):
         with pytest.raises((RuntimeError, TypeError), match=words):
             dist.all_reduce(*bad)
     y = (w * x[0]).sum()

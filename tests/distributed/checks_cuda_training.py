@@ -6,6 +6,7 @@ import numpy as np
 from checks_ddp import close, data, loss_of, mine, mlp, whole
 
 import lucidgrad as lg
+from bench import distributed as bench
 from lucidgrad import cudasim, distributed as dist, nn
 from lucidgrad.distributed.algorithms.ddp_comm_hooks import default_hooks
 from lucidgrad.nn.parallel import DistributedDataParallel
@@ -70,6 +71,17 @@ def check_hooks_and_gradients_of_gradients():
         found.append([p.grad.cpu() for p in m.parameters()])
     for p, q in zip(*found):
         close(p, q)
+
+
+def check_nothing_is_launched_in_vain():
+    """A step takes what the plain one does, and for each bucket one launch to fill it and one to reduce it."""
+    if cudasim.is_installed() and dist.get_world_size() == 2:  # with others means are divided
+        found = bench.cuda(None)
+        ways = [name for name in found if f"{name}, at least" in found]
+        assert [found[name]["calls"] for name in ways] == [1, 2, 1]
+        for name in ways:
+            assert found[name] == found[f"{name}, at least"], name
+            assert found[name]["synchronisations"] == found[name]["host copies"] == 0
 
 
 def check_statistics_of_all_batches():

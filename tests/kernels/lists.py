@@ -1,4 +1,4 @@
-"""Kernels for lists of arrays against NumPy: norms, clipping, unscaling."""
+"""Kernels for lists of arrays against NumPy: norms, clipping, unscaling, joining."""
 
 import math
 
@@ -33,6 +33,15 @@ def check(name, dtype="float32", laid=cupy.asarray):
             given = [laid(x) for x in xs]
             lists.clip_all(given, cupy.asarray(norm, dtype), 0.5)
             _same(given, [x.astype("float64") * factor for x in xs], tolerance)
+        return
+    if name in ("join_all", "part_all", "move_all"):
+        vector, new = cupy.zeros(flat.size, dtype), cupy.arange(flat.size).astype(dtype)
+        lists.join_all(given, vector)
+        np.testing.assert_array_equal(vector.get(), flat.astype(dtype))
+        _same(given, xs, {"rtol": 0})
+        lists.part_all(given, new)
+        ends = np.cumsum([x.size for x in xs])[:-1]
+        _same(given, [part.reshape(x.shape) for part, x in zip(np.split(new.get(), ends), xs)], {"rtol": 0})
         return
     for bad in (False, True):
         given = [laid(x) for x in xs]

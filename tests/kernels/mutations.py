@@ -209,6 +209,7 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
         "norm_whole": [("sqrt(total)", "total"), ("1 / order", "order"), ("parts[i], greatest", "parts[0], greatest")],
         "clip_all": [("/ (*norm", "* (*norm"), ("factor > 1", "factor < 1"), ("i += 256", "i += 512")],
         "unscale_all": [("!is_finite(v)", "is_finite(v)"), ("1 / (double)", "(double)"), ("(v * rate)", "(v)")],
+        "move_all": [("vector + before", "vector"), ("k < mine", "k <= mine"), ("if (joins)", "if (!joins)")],
     },
     "recurrence": {
         "lstm_step": [

@@ -11,11 +11,12 @@ from lucidgrad import cudasim
 from lucidgrad.backends.cuda import tables
 from lucidgrad.backends.cuda.kernels import lists as kernels
 from lucidgrad.core import tape
+from lucidgrad.ops.lists import join_all, part_all
 
 from . import lists
 from .comparison import with_gaps
 
-NAMES = ("norm_of_all", "clip_all", "unscale_all")
+NAMES = ("norm_of_all", "clip_all", "unscale_all", "join_all")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -88,6 +89,21 @@ def test_launches_of_averages(count):
     assert found.synchronisations == found.copies_to_host == found.bytes_to_device == 0, found.counters
 
 
+@pytest.mark.parametrize("count", [2, 1000])
+def test_launches_of_joining(count):
+    xs = [p.grad for p in gradients(count)]
+    vector = lg.zeros(sum(x.size for x in xs), device="cuda")
+    for run in (lambda: join_all(xs, vector), lambda: part_all(vector, xs)):
+        run()
+        with cudasim.counting() as found:
+            assert run()
+        assert sum(found.launches.values()) == 1, found.launches
+        assert found.synchronisations == found.copies_on_device == found.bytes_to_device == 0, found.counters
+    expected = np.concatenate([x.cpu().numpy().ravel() for x in xs])
+    np.testing.assert_array_equal(vector.cpu().numpy(), expected)
+    assert not join_all([xs[0].double()], vector) and not join_all([lg.ones(2)], lg.zeros(2))
+
+
 def test_overflow_leaves_out_the_step():
     params = gradients(3)
     params[1].grad = lg.full(params[1].shape, math.inf, device="cuda")
@@ -112,8 +128,11 @@ def test_without_room_there_are_more_launches(monkeypatch):
     xs = [cupy.full(3, k, "float32") for k in range(400)]
     with cudasim.counting() as found:
         y = kernels.norm_of_all(xs, 1.0)
-    assert found.launches["norm_parts"] == 3
+        vector = cupy.zeros(1200, "float32")
+        kernels.join_all(xs, vector)
+    assert found.launches["norm_parts"] == found.launches["move_all"] == 3
     assert y == 3 * 399 * 200
+    assert vector.get().tolist() == [k for k in range(400) for _ in range(3)]
 
 
 def test_clipping_inside_of_a_program():

@@ -75,6 +75,20 @@ extern "C" __global__ void __launch_bounds__(256) unscale_all(Table t, I count, 
     }
 }
 """,
+    "move_all": r"""
+extern "C" __global__ void __launch_bounds__(256) move_all(Table t, I count, T *vector, int joins) {
+    FIND(t, count)
+    __shared__ unsigned long long before;
+    if (threadIdx.x == 0) before = 0;
+    __syncthreads();
+    for (int k = threadIdx.x; k < mine; k += 256) atomicAdd(&before, (unsigned long long)t.sizes[k]);
+    __syncthreads();
+    T *const y = vector + before;
+    for (I i = start + threadIdx.x; i < end; i += 256) {
+        if (joins) y[i] = x[i]; else x[i] = y[i];
+    }
+}
+""",
 }
 #: What takes no table, and how many arrays a small one has room for.
 _COUNTED, _FEW = ("norm_whole",), capacity(EACH, 1)
@@ -163,4 +177,22 @@ def unscale_all(arrays: Sequence[Any], scale: Any) -> Any:
     return found.view("bool")[0]  # the lowest byte of the number
 
 
-TABLE: dict[str, Callable[..., Any]] = {"norm_of_all": norm_of_all, "clip_all": clip_all, "unscale_all": unscale_all}
+def _move(arrays: Sequence[Any], vector: Any, joins: bool) -> None:
+    at = vector.data.ptr
+    for part in chunks(arrays):
+        _launch("move_all", part, vector.dtype, at, int(joins))
+        at += part.elements * vector.dtype.itemsize
+
+
+def join_all(arrays: Sequence[Any], vector: Any) -> None:
+    _move(in_order(arrays)[0], vector, True)
+
+
+def part_all(arrays: Sequence[Any], vector: Any) -> None:
+    ordered, copied = in_order(arrays)
+    _move(ordered, vector, False)
+    for array, new in copied:
+        array[...] = new
+
+
+TABLE: dict[str, Callable[..., Any]] = {f.__name__: f for f in (norm_of_all, clip_all, unscale_all, join_all, part_all)}

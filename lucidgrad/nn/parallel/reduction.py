@@ -1,8 +1,8 @@
 """Means of gradients over processes, computed while backward still runs.
 
-Each parameter has a hook that is called when its gradient is written. It puts the gradient into its bucket; a bucket
-that is complete begins to travel, in the order of the buckets, which is the same in all processes. When backward has
-ended, before it returns, all buckets are waited for, and the means become the gradients.
+Each parameter has a hook that is called when its gradient is written. When all of a bucket are there, they are put into
+it, at once where a device can, and it begins to travel, in the order of the buckets, which is the same in all
+processes. When backward has ended, before it returns, all buckets are waited for, and the means become the gradients.
 """
 
 import functools
@@ -14,6 +14,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.autograd import passes
 from lucidgrad.communication import collectives, functional, groups
+from lucidgrad.ops.lists import join_all, part_all
 
 from .buckets import Bucket, Entry, GradBucket, plan_buckets
 
@@ -182,28 +183,31 @@ class Reducer:
         return frozen if self._unused is None else sorted({*frozen, *self._unused})
 
     def _ready(self, now: _Pass, number: int) -> None:
-        """A gradient goes into its bucket, or what stands for one that will not come."""
+        """A gradient is there, or will not come: buckets that wait for nothing else begin to travel."""
         if now.ready[number]:
             raise RuntimeError(
                 f"DistributedDataParallel: given a gradient of {self.names[number]}, which the first backward did not "
                 f"use; expected the same parameters each time, as static_graph=True says"
             )
         now.ready[number] = True
-        at, k = self.places[number]
-        bucket, p = self.buckets[at], self.parameters[number]
-        if not now.is_pure:
-            with lg.no_grad():
-                view, g = bucket.views[k], p.grad
-                if g is None:
-                    view.zero_()
-                elif g is not view:
-                    view.copy_(g.detach())
-                    if self.as_views and p.requires_grad:
-                        p.grad = view
-        bucket.awaited -= 1
+        self.buckets[self.places[number][0]].awaited -= 1
         while now.next < len(self.buckets) and not self.buckets[now.next].awaited:
             self._start(now, now.next)
             now.next += 1
+
+    def _fill(self, bucket: Bucket) -> None:
+        """Put gradients into their bucket, or zeros for those that will not come."""
+        pairs = [(self.parameters[n], view) for n, view in zip(bucket.numbers, bucket.views)]
+        with lg.no_grad():
+            apart = [(p, view) for p, view in pairs if p.grad is not None and p.grad is not view]
+            if len(apart) < len(pairs) or not join_all([p.grad.detach() for p, _ in apart], bucket.flat):
+                for p, view in apart:
+                    view.copy_(p.grad.detach())
+            for p, view in pairs:
+                if p.grad is None:
+                    view.zero_()
+                elif self.as_views and p.requires_grad:
+                    p.grad = view
 
     # -- communication
     def _start(self, now: _Pass, at: int) -> None:
@@ -216,6 +220,7 @@ class Reducer:
             with lg.set_grad_enabled(now.records):
                 self._reduce_purely(bucket)
             return
+        self._fill(bucket)
         bucket.finish, running = self._launch(at)
         now.running.append(running)
 
@@ -295,8 +300,10 @@ class Reducer:
         return idle
 
     def _hand_out(self, left: set[int]) -> None:
+        """Let what buckets bring become the gradients, but for those that no process has."""
         with lg.no_grad():
             for bucket in self.buckets:
+                written = []
                 for number, view in zip(bucket.numbers, bucket.views):
                     p = self.parameters[number]
                     if number in left or p.grad is view:
@@ -306,7 +313,10 @@ class Reducer:
                     elif p.grad is None or p.grad.requires_grad:
                         p.grad = view.clone()
                     else:
-                        p.grad.copy_(view)
+                        written.append((p.grad, view))
+                if len(written) < len(bucket.views) or not part_all(bucket.flat, [g for g, _ in written]):
+                    for g, view in written:
+                        g.copy_(view)
 
     def shadow(self) -> None:
         """Take part in the exchange of a backward of others with zeros: this process has no inputs any more."""
