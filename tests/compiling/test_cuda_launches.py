@@ -302,4 +302,4 @@ def test_numbers_in_reductions():
 
 def test_long_reductions_have_their_own_kernels():
     kernels = compiled_like(lambda x: (x * x).sum(), numbers(1 << 15))
-    assert set(kernels) == {"lg_multiply", "reduce", "join_parts"}
+    assert set(kernels) == {"lg_multiply", "reduce"}
