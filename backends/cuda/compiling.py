@@ -95,7 +95,9 @@ __device__ inline A reduced(A v, int across, int deep, bool greatest) {
 #define SUM(v) reduced(v, across, deep, false)
 #define MAX(v) reduced(v, across, deep, true)
 #define LAYOUT I rows, I n, I inner, int across, int deep
+#ifndef BOUNDS
 #define BOUNDS __launch_bounds__(1024, 1)
+#endif
 #define ROW_OF(block) \
     const int lane = across ? threadIdx.x / across % deep : threadIdx.x % deep; \
     I row, place; \
@@ -246,14 +248,14 @@ class Rows:
             across, deep, threads, blocks = self.layout()
             kernel((blocks,), (threads,), (*args, self.rows, self.n, self.inner, np.int32(across), np.int32(deep)))
 
-    def layout(self) -> tuple[int, int, int, int]:
+    def layout(self, most: int = MOST_THREADS) -> tuple[int, int, int, int]:
         """Neighbouring rows of a block (0: elements are neighbours), threads of a row, of a block, and blocks."""
         if self.inner == 1:
-            deep = self._lanes(1024)
+            deep = self._lanes(most)
             threads = max(deep, THREADS) if deep <= 32 else deep
             return 0, deep, threads, -(-self.rows * deep // threads)
         across = min(self.inner, 32)
-        deep = self._lanes(1024 // across)
+        deep = self._lanes(most // across)
         pack = max(THREADS // (across * deep), 1)
         units = self.outer * -(-self.inner // across)
         return across, deep, across * deep * pack, -(-units // pack)

@@ -8,13 +8,13 @@ rounded once. Integers, flags and complex numbers are for CuPy's functions, and 
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
 import numpy as np
 
-from lucidgrad.backends.cuda.compiling import FLOATS, ROWS, Rows, Sources, program_of, splits
+from lucidgrad.backends.cuda.compiling import FLOATS, MOST_THREADS, ROWS, Rows, Sources, program_of, splits
 from lucidgrad.backends.cuda.library import LIBRARY
 from lucidgrad.backends.cuda.tickets import SOURCE as TICKETS, tickets
 
@@ -81,6 +81,10 @@ __device__ inline double raised(double v, double p) { return pow(v, p); }
 #define SHUFFLE b.v = __shfl_xor_sync(0xffffffff, s.v, m);
 typedef T R;
 #endif
+#ifndef ELEMENT
+#define ELEMENT(at) (A)x[at]
+#define MORE
+#endif
 struct State { MEMBERS };
 // For logarithms of sums: more of exp(top).
 template <class S> __device__ inline void raise(S &s, A top, A more) {
@@ -127,25 +131,25 @@ __device__ inline State joined(State s, int across, int deep) {
 BODIES = {
     # Blocks of one row are neighbours: each has a chunk of its elements. Where elements lie in runs, the first axis is
     # reduced and one between is not: a run for each of its indices, ``jump`` after the one before. x2 is what x is less
-    # by, if anything.
+    # by, if anything. Programs have elements that are computed, of what MORE has.
     "reduce": r"""
 extern "C" __global__ void BOUNDS reduce(
     const T *x, const T *x2, R *y, State *parts, unsigned int *tickets, double number, I count, I chunk, I run, I jump,
-    LAYOUT) {
+    LAYOUT MORE) {
     const unsigned int part = blockIdx.x % (unsigned int)count;
     ROW_OF((I)(blockIdx.x / (unsigned int)count))
     const I first = part * chunk, end = first + chunk < n ? first + chunk : n;
     State s = NOTHING;
     if (row < rows) {
         if (x2) for (I k = first + lane; k < end; k += deep) {
-            const A d = (A)x[place + k * inner] - (A)x2[place + k * inner];
+            const A d = ELEMENT(place + k * inner) - (A)x2[place + k * inner];
             take(s, d * d, k, number);
         }
         else if (run) {
             const I runs = deep / run, rest = deep % run;
             I k = first + lane, in_run = k % run, at = row * run + k / run * jump;
             for (; k < end; k += deep) {
-                take(s, (A)x[at + in_run], k, number);
+                take(s, ELEMENT(at + in_run), k, number);
                 at += runs * jump;
                 in_run += rest;
                 if (in_run >= run) {
@@ -154,7 +158,7 @@ extern "C" __global__ void BOUNDS reduce(
                 }
             }
         }
-        else for (I k = first + lane; k < end; k += deep) take(s, (A)x[place + k * inner], k, number);
+        else for (I k = first + lane; k < end; k += deep) take(s, ELEMENT(place + k * inner), k, number);
     }
     s = joined(s, across, deep);
     if (parts) {
@@ -197,21 +201,27 @@ def reduced(name: str, x: Any, axis: Any, keepdims: bool, number: float = 0.0, x
     """A function of the rows of an array along axes; ``number`` is what its outcome needs."""
     rows = Rows(x.shape, axis)
     y = cupy.empty(rows.reduced_shape(keepdims), GIVES.get(name, x.dtype))
-    if not rows.rows:
-        return y
-    across, deep, threads, blocks = rows.layout()
+    if rows.rows:
+        run, jump = rows.runs() if x2 is None and x.flags.c_contiguous else (0, 0)
+        x, x2 = x if run else rows.lay(x), None if x2 is None else rows.lay(x2)
+        launched(SOURCES.kernel("reduce", x.dtype, constants(name)), name, rows, y, x, x2, number, (run, jump))
+    return y
+
+
+def launched(
+    kernel: Any, name: str, rows: Rows, y: Any, x: Any, x2: Any, number: float, runs: tuple[int, int],
+    more: Sequence[Any] = (), most: int = MOST_THREADS,
+) -> None:  # fmt: skip
+    """Launch a kernel of this family for rows, by blocks of no more threads."""
+    across, deep, threads, blocks = rows.layout(most)
     count = splits(blocks, rows.n, min(LEAST, LEAST_EACH * deep))
-    chunk, wide = -(-rows.n // count), 8 if x.dtype.char == "d" else 4
     parts, drawn = None, None
     if count > 1:
+        wide = 8 if y.dtype.char == "d" else 4
         parts, drawn = cupy.empty(rows.rows * count * state_bytes(name, wide), "uint8"), tickets(blocks)
-    run, jump = rows.runs() if x2 is None and x.flags.c_contiguous else (0, 0)
-    x, x2 = x if run else rows.lay(x), None if x2 is None else rows.lay(x2)
     layout = (rows.rows, rows.n, rows.inner, np.int32(across), np.int32(deep))
-    kernel = SOURCES.kernel("reduce", x.dtype, constants(name))
-    told = (float(number), count, chunk, run, jump, *layout)
-    kernel((blocks * count,), (threads,), (x, x2, y, parts, drawn, *told))
-    return y
+    told = (float(number), count, -(-rows.n // count), *runs, *layout)
+    kernel((blocks * count,), (threads,), (x, x2, y, parts, drawn, *told, *more))
 
 
 # -- functions -----------------------------------------------------------------------------------
