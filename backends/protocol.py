@@ -189,6 +189,10 @@ class Backend:
     def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
         return self.library.zeros(shape, dtype=dtype)
 
+    def absent(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+        """Zeros in place of a cotangent that never came: they are only read."""
+        return self.zeros(shape, dtype, where)
+
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
         return self.library.full(shape, value, dtype=dtype)
 

@@ -2,8 +2,9 @@
 
 The minimum is one launch per operation that computes something (views compute nothing) and one per vector-Jacobian
 product: one for all cotangents of an elementwise operation or of a joint rule, one per input otherwise, none where the
-cotangent is passed on as it is; and one for the optimiser's step. A compiled step is a graph: what counts is how often
-something is given to a stream, and how many kernels that is. It runs on the emulated device, which counts.
+cotangent is passed on as it is; and one for the optimiser's step. Copies and fills of memory are launches, too. A
+compiled step is a graph: what counts is how often something is given to a stream, and how many kernels that is. It runs
+on the emulated device, which counts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 #: How many times the minimum a training step may launch.
-GOALS = {"MLP 784-512-512-10, SGD": 1.1, "CNN 2 convolutions, SGD": 1.3, "transformer block, SGD": 1.3}
+GOALS = {"MLP 784-512-512-10, SGD": 1.1, "CNN 2 convolutions, SGD": 1.2, "transformer block, SGD": 1.15}
 #: Runs before one that is counted: by then memory is found again, and tables of addresses in it.
 BEFORE = 7
 #: Of a compiled step: the words of a run, and the graph.
@@ -45,7 +46,7 @@ def main() -> int:
     print(f"\n{'training step':32} {'launches':>8} {'minimum':>8} {'ratio':>6} {'goal':>5}  syncs  copies to host")
     for name, (make, batch) in models().items():
         counts, least = count_step(make, batch)
-        total = sum(counts.launches.values())
+        total = calls_of(counts)
         goal = GOALS.get(name)
         print(
             f"{name:32} {total:8} {least:8} {total / least:6.2f} {goal or '':>5}  {counts.synchronisations:5}  "
@@ -58,7 +59,7 @@ def main() -> int:
                 print(f"    {times:4} {kernel}")
     print(f"\n{'compiled step':32} {'calls':>8} {'graphs':>8} {'kernels':>8} {'eager':>6}  syncs  copies to host")
     for name, (make, batch) in models().items():
-        counts, eager = count_compiled(make, batch), sum(count_step(make, batch)[0].launches.values())
+        counts, eager = count_compiled(make, batch), calls_of(count_step(make, batch)[0])
         kernels, calls = sum(counts.launches.values()), calls_of(counts)
         print(
             f"{name:32} {calls:8} {counts.graph_launches:8} {kernels:8} {eager:6}  {counts.synchronisations:5}  "
@@ -122,7 +123,7 @@ def count_op(function: Callable[..., Any], shapes: list[Any]) -> tuple[int, int,
         seed = lg.ones(*y.shape, device="cuda")
         with cudasim.counting() as backward:
             lg.autograd.grad(y, [x for x in xs if isinstance(x, lg.Tensor) and x.requires_grad], seed)
-    return sum(forward.launches.values()), sum(backward.launches.values()), least
+    return calls_of(forward), calls_of(backward), least
 
 
 def count_step(make: Callable[[], Any], batch: Callable[[], Any]) -> tuple[Any, int]:
@@ -182,7 +183,7 @@ def _repeated(prepare: Callable[[], Any], call: Callable[[Any], Any]) -> tuple[f
         given = prepare()
         with cudasim.counting() as counts:
             call(given)
-    return sum(counts.launches.values()), counts
+    return calls_of(counts), counts
 
 
 def _per_step(kind: str) -> tuple[float, Any]:
@@ -257,7 +258,7 @@ def layers() -> dict[str, tuple[Callable[[], tuple[float, Any]], int]]:
             2 + 4,
         ),
         "clip_grad_norm_, 200 tensors": (lambda: _of_many(lambda ps: lg.nn.utils.clip_grad_norm_(ps, 1.0)), 3),
-        "GradScaler.unscale_, 200 tensors": (unscale, 1),
+        "GradScaler.unscale_, 200 tensors": (unscale, 2),  # one fills the flag
         "EMA.update, 200 tensors": (average, 1),
     }
 

@@ -1,5 +1,6 @@
 """CuPy as a back end: every operation runs on the device of its arrays, whatever the current one is."""
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 from cupy.cuda import get_device_id, runtime
+from cupy.cuda.memory import PooledMemory
 
 from lucidgrad.backends.codegen import any_integer
 from lucidgrad.backends.protocol import STANDARD, Backend, Namespace, overlapping
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from lucidgrad.levels.program import Program
 
 _HERE = nullcontext()
+_SOLE = 3  # references to a base: of the view, a variable, and the argument
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
@@ -146,7 +149,12 @@ class CUDA(Backend):
         return array if array.base is None else array.base
 
     def owns(self, array: Any) -> bool:
-        return array.base is None
+        base = array.base
+        if base is None:
+            return True
+        # All of an array that nothing else refers to, in another shape: the sum over a bias's axes is one.
+        whole = base.size == array.size and array.flags.c_contiguous and type(base.data.mem) is PooledMemory
+        return whole and sys.getrefcount(base) == _SOLE
 
     def writable(self, array: Any) -> bool:
         return not overlapping(array)
@@ -173,6 +181,11 @@ class CUDA(Backend):
     def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
         with self.on(where):
             return cupy.zeros(shape, computed_with(dtype))
+
+    def absent(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+        with self.on(where):
+            made = memory.zero(computed_with(dtype))
+            return self.zeros(shape, dtype, where) if made is None else cupy.broadcast_to(made, shape)
 
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
         with self.on(where):

@@ -95,7 +95,9 @@ __device__ inline A reduced(A v, int across, int deep, bool greatest) {
 #define SUM(v) reduced(v, across, deep, false)
 #define MAX(v) reduced(v, across, deep, true)
 #define LAYOUT I rows, I n, I inner, int across, int deep
+#ifndef BOUNDS
 #define BOUNDS __launch_bounds__(1024, 1)
+#endif
 #define ROW_OF(block) \
     const int lane = across ? threadIdx.x / across % deep : threadIdx.x % deep; \
     I row, place; \
@@ -192,7 +194,7 @@ def by_value(numbers: Any) -> Any:
 class Rows:
     """The rows that a reduction along axes makes of an array: element k of row r is ``outer * n + k, inner``.
 
-    Axes that are not neighbours are brought to the end first; `back` undoes it.
+    Axes that are not neighbours (but for such of one element) are brought to the end first; `back` undoes it.
     """
 
     __slots__ = ("axes", "inner", "n", "order", "outer", "rows", "shape")
@@ -203,17 +205,29 @@ class Rows:
         axes = sorted(_axis(a, rank) for a in given) if rank else []
         self.shape, self.axes = shape, axes
         self.order: tuple[int, ...] | None = None
-        if axes and axes[-1] - axes[0] + 1 != len(axes):
+        long = [a for a in axes if shape[a] != 1]
+        first, last = (long[0], long[-1] + 1) if long else (rank, rank)
+        if any(shape[a] != 1 and a not in axes for a in range(first, last)):
             self.order = (*(a for a in range(rank) if a not in axes), *axes)
-            shape, axes = tuple(shape[a] for a in self.order), list(range(rank - len(axes), rank))
-        at = axes[0] if axes else rank
-        self.outer, self.inner = math.prod(shape[:at]), math.prod(shape[at + len(axes) :])
-        self.n = math.prod(shape[at : at + len(axes)])
+            shape, first, last = tuple(shape[a] for a in self.order), rank - len(axes), rank
+        self.outer, self.inner = math.prod(shape[:first]), math.prod(shape[last:])
+        self.n = math.prod(shape[first:last])
         self.rows = self.outer * self.inner
 
     def lay(self, x: Any) -> Any:
         """An array of the whole shape, so that its memory is in order."""
         return contiguous(x if self.order is None else x.transpose(self.order))[0]
+
+    def runs(self) -> tuple[int, int]:
+        """How rows of neighbours lie where the order is another, if the first axes and the last are reduced.
+
+        Elements of a run are neighbours, as runs of neighbouring rows are, and it is so far to the next of the row; zeros
+        where rows lie otherwise.
+        """
+        kept = [a for a, n in enumerate(self.shape) if n != 1 and a not in self.axes]
+        if self.order is None or any(kept[0] < a < kept[-1] and self.shape[a] != 1 for a in self.axes):
+            return 0, 0
+        return math.prod(self.shape[kept[-1] + 1 :]), math.prod(self.shape[kept[0] :])
 
     def back(self, y: Any) -> Any:
         """A result in the order of `lay` in the shape that was given."""
@@ -234,14 +248,14 @@ class Rows:
             across, deep, threads, blocks = self.layout()
             kernel((blocks,), (threads,), (*args, self.rows, self.n, self.inner, np.int32(across), np.int32(deep)))
 
-    def layout(self) -> tuple[int, int, int, int]:
+    def layout(self, most: int = MOST_THREADS) -> tuple[int, int, int, int]:
         """Neighbouring rows of a block (0: elements are neighbours), threads of a row, of a block, and blocks."""
         if self.inner == 1:
-            deep = self._lanes(1024)
+            deep = self._lanes(most)
             threads = max(deep, THREADS) if deep <= 32 else deep
             return 0, deep, threads, -(-self.rows * deep // threads)
         across = min(self.inner, 32)
-        deep = self._lanes(1024 // across)
+        deep = self._lanes(most // across)
         pack = max(THREADS // (across * deep), 1)
         units = self.outer * -(-self.inner // across)
         return across, deep, across * deep * pack, -(-units // pack)

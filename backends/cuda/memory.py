@@ -5,11 +5,36 @@ from typing import Any
 import cupy
 import cupyx
 import numpy as np
-from cupy.cuda import Device, MemoryHook, runtime
+from cupy.cuda import Device, MemoryHook, get_current_stream, get_device_id, runtime
 
 from . import captures, faults, streams
 
 _PINNED = 1  # cudaMemoryTypeHost
+
+
+# -- one zero --------------------------------------------------------------------------------------
+_zeros: dict[tuple[int, Any], Any] = {}  # for good, so that graphs may read them, too
+
+
+def zero(dtype: Any) -> Any:
+    """A zero on the current device, which nobody writes; None where there is none yet, and work is only recorded."""
+    key = get_device_id(), dtype
+    found = _zeros.get(key)
+    if found is None and dtype.kind != "V":
+        stream = get_current_stream()
+        if streams.is_recorded(stream):
+            return None
+        found = cupy.zeros((), dtype)
+        stream.synchronize()  # other streams read it as well
+        _zeros[key] = found
+    return found
+
+
+def unless_absent(x: Any) -> Any:
+    """An array with its memory in order; None for zeros that are that `zero` in every place."""
+    if x is None or (x.base is not None and x.base is _zeros.get((x.data.device_id, x.dtype))):
+        return None
+    return x if x.flags.c_contiguous else cupy.ascontiguousarray(x)
 
 
 # -- copies --------------------------------------------------------------------------------------

@@ -334,7 +334,7 @@ class Walk:
         first = next((g for g in slots if g is not None), None)
         home = device.by_array[type(raw(first))] if first is not None else None
         filled = [
-            (home or device.backend_named(meta.device)).zeros(*meta) if g is None and meta is not None else g
+            (home or device.backend_named(meta.device)).absent(*meta) if g is None and meta is not None else g
             for g, meta in zip(slots, fork.metas, strict=True)
         ]
         return tuple(box(g) if self.create_graph and g is not s else g for g, s in zip(filled, slots, strict=True))

@@ -301,6 +301,9 @@ class LayerBackend:
     def zeros(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
         return device.backend_named(where).zeros(shape, dtype, where)
 
+    def absent(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+        return self.zeros(shape, dtype, where)
+
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
         return device.backend_named(where).full(shape, value, dtype, where)
 

@@ -54,11 +54,11 @@ def whole(shape: tuple[int, ...]) -> Callable[[Any], np.ndarray]:
 ROWS: list[tuple[tuple[int, ...], Any]] = [
     ((0,), -1), ((0, 3), 1), ((1,), 0), ((3, 1), -1), ((40, 2), 1), ((5, 33), -1), ((2, 1025), 1), ((33, 5), 0),
     ((4, 33, 5), 1), ((2, 3, 40, 40), 1), ((3, 4, 5), (0, 2)), ((3, 4, 5), (1, 2)), ((3, 4, 5), None),
-    ((3, 300), (0, 1)),
+    ((3, 300), (0, 1)), ((4, 3, 50), (0, 2)), ((3, 1, 2, 1, 700), (0, 3, 4)), ((3, 1, 4), (0, 1)),
 ]  # fmt: skip
 BIG_ROWS: list[tuple[tuple[int, ...], Any]] = [((1000, 1000), -1), ((LARGE,), 0)]
 #: Rows that several blocks share.
-LONG_ROWS: list[tuple[tuple[int, ...], Any]] = [((9000,), 0), ((9000, 3), 0), ((2, 8300), 1)]
+LONG_ROWS: list[tuple[tuple[int, ...], Any]] = [((9000,), 0), ((9000, 3), 0), ((2, 8300), 1), ((3, 2, 6000), (0, 2))]
 
 
 def _rows(make: Callable[..., tuple[Any, ...]], *more: dict[str, Any], single: bool = False) -> list[Case]:
@@ -126,6 +126,11 @@ def _errors() -> list[Case]:
     return [Case((shape, shape), {}, large=int(np.prod(shape)) == LARGE) for shape in shapes]
 
 
+def _one_for_all(shape: tuple[int, ...], times: float = 1.0) -> Callable[[Any], np.ndarray]:
+    """One number that is there once; a zero is a cotangent that never came."""
+    return lambda rng: np.broadcast_to(times * rng.normal(), shape)
+
+
 def _cross_entropy(pull: bool) -> list[Case]:
     made = []
     for shape, axis in ROWS + BIG_ROWS:
@@ -137,7 +142,8 @@ def _cross_entropy(pull: bool) -> list[Case]:
             made.append(Case(arrays, {"axis": axis, "ignore_index": 0}, large))
     empty = ((0, 3), integers(0, 3, (0,)), (0,)) if pull else ((0, 3), integers(0, 3, (0,)))
     usual = ((5, 3), integers(0, 3, (5,)), *([(5,)] if pull else []))
-    return [*made, Case(usual, {}), Case(empty, {})]
+    shared = [Case((*usual[:2], _one_for_all((5,))), {})] if pull else []
+    return [*made, Case(usual, {}), Case(empty, {}), *shared]
 
 
 def _norms(pull: bool) -> list[Case]:
@@ -186,6 +192,9 @@ def _batches(pull: bool) -> list[Case]:
     for shape in BATCHES:
         c, large = (shape[1],), int(np.prod(shape)) == LARGE
         made.append(Case((shape, shape, c, c, c) if pull else (shape, c, c), {"eps": 0.1}, large))
+    if pull:
+        nothing = _one_for_all((3,), 0.0)
+        made.append(Case(((33, 3), (33, 3), (3,), nothing, nothing), {"eps": 0.1}))
     return made
 
 
@@ -318,7 +327,11 @@ def _sequences(gates: int, kept: int, starts: int, pull: bool, **keywords: Any) 
         states = [_scaled((b, n))] * starts + [_scaled((gates * n, n))]
         if pull:
             inside = [_scaled((t, b, kept * n))] if kept else []
-            made.append(Case((*[_scaled((t, b, n)), *inside] * 2, *states), keywords))
+            whole = [_scaled((t, b, n)), *inside]
+            made.append(Case((*whole, *whole, *states), keywords))
+            if kept:
+                made.append(Case((whole[0], _one_for_all((t, b, kept * n), 0.0), *whole, *states), keywords))
+                made.append(Case((_one_for_all((t, b, n), 0.0), *inside, *whole, *states), keywords))
         else:
             made.append(Case((_scaled((t, b, gates * n)), *states), keywords))
             made.append(Case((_scaled((t, b, gates * n)), *states, (gates * n,)), keywords))

@@ -39,6 +39,10 @@ def program(name: str, *xs: Any, **keywords: Any) -> Any:
 
 # -- memory layouts ------------------------------------------------------------------------------------
 def plain(x: np.ndarray) -> Any:
+    if x.size > 1 and not any(x.strides):
+        if x.flat[0] == 0:
+            return device.backend_named("cuda").absent(x.shape, x.dtype, None)
+        return cupy.broadcast_to(cupy.asarray(x.flat[0]), x.shape)
     return cupy.asarray(x)
 
 
@@ -79,7 +83,10 @@ def compare(name: str, case: cases.Case, dtype: str = "float64", layout: str = "
 
 
 def _as(a: Any, dtype: str) -> Any:
-    return a.astype(dtype) if a is not None and a.dtype.kind in "fV" else a
+    if a is None or a.dtype.kind not in "fV":
+        return a
+    once = a.size > 1 and not any(a.strides)
+    return np.broadcast_to(a.flat[0].astype(dtype), a.shape) if once else a.astype(dtype)
 
 
 def close(found: np.ndarray, expected: np.ndarray, dtype: str, what: str) -> None:

@@ -84,7 +84,8 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
         "cross_entropy_pull": [
             ("/ total - (k", "/ total + (k"),
             ("k == target", "k == target + 1"),
-            ("(A)h[row]", "(A)h[0]"),
+            ("(A)h[row * every]", "(A)h[0]"),
+            ("(A)h[row * every]", "(A)h[row]"),
             ("target != ignored", "true"),
         ],
     },
@@ -110,6 +111,11 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("g < groups; ++g) total", "g < 1; ++g) total"),
             ("step * gridDim.x + blockIdx.x", "blockIdx.x"),
             ("- sum_h", "+ sum_h"),
+            ("== count - 1;", "== 0;"),
+            ("PARTS(parts, from, members)", "PARTS(parts, 0, members)"),
+            ("PARTS(team_parts, 0, teams)", "PARTS(team_parts, 0, 1)"),
+            ("tickets + 1 + own_team, members", "tickets + 1 + own_team, team"),
+            ("to_b[k - n]", "to_w[k - n]"),
         ],
         "layer_columns": [
             ("- means[row]", "+ means[row]"),
@@ -118,8 +124,9 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("blockIdx.x * 32", "blockIdx.x * 31"),
             ("== 0 ? to_w : to_b", "== 1 ? to_w : to_b"),
             ("first + chunk : rows", "first + chunk - 1 : rows"),
+            ("== count - 1;", "== 0;"),
+            ("PARTS(parts, 0, (int)gridDim.y)", "PARTS(parts, 0, 1)"),
         ],
-        "layer_parts": [("k < count; ++k) total", "k < count - 1; ++k) total"), ("to_b[at - n]", "to_w[at - n]")],
         "batch_moments": [
             ("to[1] = mean", "to[1] = 0"),
             ("to[2] = total", "to[2] = 0"),
@@ -228,7 +235,9 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("or_zero(later, e)", "0"),
             ("row * width", "row * n"),
             ("gc[e] = (T)(to_c * keep)", "gc[e] = (T)(to_c * in)"),
-            ("(A)GATE(gs, 4, 5) +", "(A)GATE(gs, 3, 5) +"),
+            ("INSIDE(4, 5) +", "INSIDE(3, 5) +"),
+            ("or_zero(gy, e)", "0"),
+            ("INSIDE(2, 5)", "(A)GATE(gs, 2, 5)"),
             ("(1 - made * made)", "made * (1 - made)"),
         ],
         "gru_step": [
@@ -262,8 +271,13 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("first + k * across", "first + k"),
             ("s.v * (s.top == top ? (A)1 : power(s.top - top)) + more", "s.v + more"),
             ("(tied && (place) < s.at)", "tied"),
+            ("k = lane; k < count; k += deep", "k = lane; k < count - 1; k += deep"),
+            ("parts[row * count + k]", "parts[k]"),
+            ("== count - 1;", "== 0;"),
+            ("in_run += rest;", ""),
+            ("in_run -= run;\n                    at += jump;", "in_run -= run;"),
+            ("row * run + k / run", "row + k / run"),
         ],
-        "join_parts": [("k < count; k += 32", "k < count - 1; k += 32"), ("row * count + k", "k")],
     },
     "windows": {
         "unfold_windows": [
@@ -315,7 +329,6 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
 #: Primitives that a kernel serves, where they have other names.
 SERVES: dict[str, list[str]] = {
     "reduce": ["sum", "mean_squared_error", "argmax", "var", "logsumexp"],
-    "join_parts": ["sum"],
     **{key: ["vector_norm"] for key in ("squares", "sizes", "largest", "count", "powers")},
     "var": ["var", "std"],
     "attention_values": ["attention"],
@@ -331,7 +344,6 @@ SERVES: dict[str, list[str]] = {
     **{name: ["convolution_input"] for name in ("conv_input", "conv_input_few")},
     **{name: ["convolution_weight"] for name in ("conv_weight", "conv_parts", "conv_weight_few")},
     **{key: ["layer_norm_pull"] for key in ("layer_pull", "layer_columns")},
-    "layer_parts": ["layer_norm_pull"],
     "put_atomic": ["take_put", "put_along_axis_add"],
     "put_sorted": ["take_put"],
     "put_lines": ["put_along_axis_add"],
@@ -342,10 +354,10 @@ SERVES: dict[str, list[str]] = {
 OWN = {
     "convolution": "#define SQUARE 4",
     "lists": "__device__ inline A infinity",
-    "norms": "#define CHANNELS",
+    "norms": "__device__ inline bool is_last",
     "windows": "struct Plan",
     "attention": "struct Place",
-    "reductions": "#define SIZE(v)",
+    "reductions": "__device__ inline bool is_last",
 }
 
 #: Faults in the states of reductions, by function: what is replaced by what in which part.
@@ -387,6 +399,8 @@ def all_faults() -> list[tuple[str, str, str, str]]:
 @contextlib.contextmanager
 def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     """A kernel's sources with a fault, for the time of a block."""
+    from lucidgrad.backends.cuda import tickets
+
     sources = importlib.import_module(f"lucidgrad.backends.cuda.kernels.{module}").SOURCES
     before = {key: text for key, text in sources.items() if key.rpartition("_")[0] == kernel}
     assert before, f"there is no kernel {kernel}"
@@ -400,6 +414,7 @@ def planted(module: str, kernel: str, old: str, new: str) -> Iterator[None]:
     finally:
         sources.update(before)
         sources.forget()
+        tickets.forget()
 
 
 def faulty_launches() -> tuple[type[Exception], ...]:

@@ -1,4 +1,4 @@
-"""Hand-written kernels of normalisation. Pulling a layer norm back takes two launches: rows, then columns."""
+"""Hand-written kernels of normalisation. Pulling a layer norm back is one launch, or two where rows are long."""
 
 import math
 from typing import Any
@@ -7,7 +7,9 @@ import cupy
 import numpy as np
 from cupy.cuda import get_device_id
 
-from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, launch, processors, splits, table
+from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, processors, splits, table
+from lucidgrad.backends.cuda.memory import unless_absent
+from lucidgrad.backends.cuda.tickets import SOURCE as TICKETS, tickets
 
 BODIES = {
     "standardise": r"""
@@ -59,10 +61,13 @@ extern "C" __global__ void BOUNDS standardise_pull(
 }
 """,
     # A layer's rows and columns in one pass: a block goes through some of the rows, and keeps sums of columns in shared
-    # memory, one for each group of threads that has a row. Each thread adds to its own columns.
+    # memory, one for each group of threads that has a row. Each thread adds to its own columns. The last block of a team
+    # adds the sums of the team, the last team those of all: with some square root of all blocks in a team, none has much
+    # to add while others have nothing to do.
     "layer_pull": r"""
 extern "C" __global__ void BOUNDS layer_pull(
-    const T *h, const T *x, const T *w, T *y, A *parts, double eps, bool centred, I rows, I n, int deep) {
+    const T *h, const T *x, const T *w, T *y, T *to_w, T *to_b, A *parts, unsigned int *tickets, double eps, bool centred,
+    I rows, I n, int deep, int team) {
     extern __shared__ __align__(16) unsigned char memory[];
     const int across = 0, groups = blockDim.x / deep, group = threadIdx.x / deep, lane = threadIdx.x % deep;
     const I inner = 1, steps = (rows + (I)gridDim.x * groups - 1) / ((I)gridDim.x * groups);
@@ -98,13 +103,25 @@ extern "C" __global__ void BOUNDS layer_pull(
         for (int g = 0; g < groups; ++g) total += sums[g * 2 * n + k];
         parts[(I)blockIdx.x * 2 * n + k] = total;
     }
+    const int own_team = blockIdx.x / team, teams = (gridDim.x + team - 1) / team, from = own_team * team;
+    const int members = from + team < gridDim.x ? team : gridDim.x - from;
+    if (!is_last(tickets + 1 + own_team, members)) return;
+    A *team_parts = parts + (I)gridDim.x * 2 * n;
+    for (I k = threadIdx.x; k < 2 * n; k += blockDim.x) team_parts[own_team * 2 * n + k] = PARTS(parts, from, members);
+    if (!is_last(tickets, teams)) return;
+    for (I k = threadIdx.x; k < 2 * n; k += blockDim.x) {
+        const A total = PARTS(team_parts, 0, teams);
+        if (k < n) to_w[k] = (T)total;
+        else to_b[k - n] = (T)total;
+    }
 }
 """,
     # The same for rows that are longer. A block has 32 columns of some of the rows, 8 rows at a time; where there are
-    # several parts, they are summed later.
+    # several parts, the last block of a column adds them.
     "layer_columns": r"""
 extern "C" __global__ void __launch_bounds__(256) layer_columns(
-    const T *h, const T *x, const A *means, const A *rates, T *to_w, T *to_b, A *parts, I rows, I n, I chunk) {
+    const T *h, const T *x, const A *means, const A *rates, T *to_w, T *to_b, A *parts, unsigned int *tickets,
+    I rows, I n, I chunk) {
     __shared__ A sums[2][8][33];
     const I column = (I)blockIdx.x * 32 + threadIdx.x, first = (I)blockIdx.y * chunk;
     const I end = first + chunk < rows ? first + chunk : rows;
@@ -119,22 +136,16 @@ extern "C" __global__ void __launch_bounds__(256) layer_columns(
     sums[0][threadIdx.y][threadIdx.x] = weight;
     sums[1][threadIdx.y][threadIdx.x] = bias;
     __syncthreads();
-    if (threadIdx.y < 2 && column < n) {
-        A total = 0;
-        for (int k = 0; k < 8; ++k) total += sums[threadIdx.y][k][threadIdx.x];
-        if (parts) parts[((I)blockIdx.y * 2 + threadIdx.y) * n + column] = total;
-        else (threadIdx.y == 0 ? to_w : to_b)[column] = (T)total;
-    }
-}
-""",
-    "layer_parts": r"""
-extern "C" __global__ void __launch_bounds__(256) layer_parts(const A *parts, T *to_w, T *to_b, I count, I n) {
-    const I at = (I)blockIdx.x * blockDim.x + threadIdx.x;
-    if (at >= 2 * n) return;
+    const bool adds = threadIdx.y < 2 && column < n;
+    const I k = threadIdx.y * n + column;
     A total = 0;
-    for (I k = 0; k < count; ++k) total += parts[k * 2 * n + at];
-    if (at < n) to_w[at] = (T)total;
-    else to_b[at - n] = (T)total;
+    if (adds) for (int r = 0; r < 8; ++r) total += sums[threadIdx.y][r][threadIdx.x];
+    if (parts) {
+        if (adds) parts[(I)blockIdx.y * 2 * n + k] = total;
+        if (!is_last(tickets + blockIdx.x, gridDim.y)) return;
+        if (adds) total = PARTS(parts, 0, (int)gridDim.y);
+    }
+    if (adds) (threadIdx.y == 0 ? to_w : to_b)[column] = (T)total;
 }
 """,
     # Of (count, channels, places). A block has a channel, and goes through places of several images at a time; without
@@ -220,8 +231,8 @@ extern "C" __global__ void BOUNDS batch_norm_pull(
     inner_product *= rate;
     if (channel >= channels) return;
     const A scale = (A)w[channel] * rate;
-    const A by_distance = ((A)2 * (A)v[channel] - scale * rate * inner_product) / (A)n;
-    const A shift = ((A)m[channel] - scale * sum_h) / (A)n;
+    const A by_distance = ((v ? (A)2 * (A)v[channel] : (A)0) - scale * rate * inner_product) / (A)n;
+    const A shift = ((m ? (A)m[channel] : (A)0) - scale * sum_h) / (A)n;
     EVERY(at) y[at] = (T)((A)h[at] * scale + ((A)x[at] - mean) * by_distance + shift);
     if (is_first && blockIdx.y == 0) {
         to_w[channel] = (T)inner_product;
@@ -230,6 +241,16 @@ extern "C" __global__ void BOUNDS batch_norm_pull(
 }
 """,
 }
+
+LAYERS = r"""
+// Column k of sums of weights and biases, of some parts.
+#define PARTS(parts, from, count) columns((parts) + ((I)(from) * 2 * n + k), count, 2 * n)
+__device__ inline A columns(const A *parts, int count, I step) {
+    A total = 0;
+    for (int k = 0; k < count; ++k) total += parts[k * step];
+    return total;
+}
+"""
 
 CHANNELS = r"""
 #define CHANNELS I count, I channels, I places, I chunk, int across, int deep, int wide
@@ -259,7 +280,7 @@ __device__ inline void joined(const A *parts, I channel, I channels, A &mean, A 
 }
 """
 
-SOURCES = Sources(BODIES, ROWS + CHANNELS)
+SOURCES = Sources(BODIES, ROWS + TICKETS + LAYERS + CHANNELS)
 #: Bytes of shared memory for sums of columns: every device has so much beside what reductions need.
 ROOM = 32 << 10
 
@@ -303,10 +324,12 @@ def layer_norm_pull(h: Any, x: Any, w: Any, *, axes: int = 1, eps: float = 1e-5,
     room = threads // deep * 2 * rows.n * (8 if wide == "float64" else 4)
     if room <= ROOM and rows.n and rows.rows:
         blocks = min(blocks, 2 * processors(get_device_id()))
-        parts = cupy.empty((blocks, 2, rows.n), wide)
-        kernel, args = SOURCES.kernel("layer_pull", x.dtype), (h, x, w, y, parts, float(eps), centre)
-        kernel((blocks,), (threads,), (*args, rows.rows, rows.n, np.int32(deep)), shared_mem=room)
-        launch(SOURCES.kernel("layer_parts", x.dtype), 2 * rows.n, parts, to_w, to_b, blocks, rows.n)
+        team = math.isqrt(blocks - 1) + 1
+        teams = -(-blocks // team)
+        parts = cupy.empty((blocks + teams, 2, rows.n), wide)
+        arrays = (h, x, w, y, to_w, to_b, parts, tickets(1 + teams))
+        told = (float(eps), centre, rows.rows, rows.n, np.int32(deep), np.int32(team))
+        SOURCES.kernel("layer_pull", x.dtype)((blocks,), (threads,), (*arrays, *told), shared_mem=room)
         return y, to_w, to_b
     means, rates = cupy.empty(rows.rows, wide), cupy.empty(rows.rows, wide)
     rows.launch(SOURCES.kernel("standardise_pull", x.dtype), h, x, w, y, means, rates, float(eps), centre)
@@ -323,9 +346,8 @@ def _columns(h: Any, x: Any, means: Any, rates: Any, to_w: Any, to_b: Any, rows:
     parts = cupy.empty((count, 2, n), means.dtype) if count > 1 else None
     chunk = -(-rows // count)
     kernel = SOURCES.kernel("layer_columns", x.dtype)
-    kernel((tiles, count), (32, 8), (h, x, means, rates, to_w, to_b, parts, rows, n, chunk))
-    if parts is not None:
-        launch(SOURCES.kernel("layer_parts", x.dtype), 2 * n, parts, to_w, to_b, count, n)
+    drawn = None if parts is None else tickets(tiles)
+    kernel((tiles, count), (32, 8), (h, x, means, rates, to_w, to_b, parts, drawn, rows, n, chunk))
 
 
 def _channels(x: Any) -> tuple[tuple[int, int], int, tuple[Any, ...]]:
@@ -367,7 +389,7 @@ def batch_norm(x: Any, w: Any, b: Any, *, eps: float = 1e-5) -> Any:
 
 
 def batch_norm_pull(h: Any, x: Any, w: Any, m: Any, v: Any, *, eps: float = 1e-5) -> Any:
-    h, x, w, m, v = contiguous(h, x, w, m, v)
+    (h, x, w), m, v = contiguous(h, x, w), unless_absent(m), unless_absent(v)
     channels = x.shape[1]
     y, to_w, to_b = cupy.empty(x.shape, x.dtype), cupy.empty(channels, x.dtype), cupy.empty(channels, x.dtype)
     if channels:

@@ -11,6 +11,7 @@ import cupy
 from cupy.cuda.device import get_cublas_handle
 
 from lucidgrad.backends.cuda.compiling import Sources, contiguous, launch, program_of, table
+from lucidgrad.backends.cuda.memory import unless_absent
 
 from .matmul import TYPES, Gemm, matmul, multiply, plan
 
@@ -25,6 +26,7 @@ __device__ inline A or_zero(const T *at, I e) { return at ? (A)at[e] : (A)0; }
 #define CELL const unsigned e = blockIdx.x * blockDim.x + threadIdx.x; if (e >= (unsigned)count) return; \
     const unsigned row = e / (unsigned)n, j = e % (unsigned)n;
 #define GATE(array, k, gates) array[(I)row * (gates) * n + (k) * n + j]
+#define INSIDE(k, gates) (gs ? (A)GATE(gs, k, gates) : (A)0)
 #define STEP extern "C" __global__ void __launch_bounds__(256)
 """
 
@@ -49,12 +51,12 @@ STEP lstm_step_pull(const T *gy, const T *gs, const T *later, const T *s, const 
                     I count) {
     CELL
     const A in = (A)GATE(s, 0, 5), keep = (A)GATE(s, 1, 5), made = (A)GATE(s, 2, 5), out = (A)GATE(s, 3, 5);
-    const A to_h = (A)gy[e] + or_zero(later, e), t = hyperbolic((A)GATE(s, 4, 5));
-    const A to_c = (A)GATE(gs, 4, 5) + (later ? (A)gc[e] : (A)0) + to_h * out * (1 - t * t);
-    GATE(a, 0, 4) = (T)((to_c * made + (A)GATE(gs, 0, 5)) * in * (1 - in));
-    GATE(a, 1, 4) = (T)((to_c * (A)c[(I)row * width + j] + (A)GATE(gs, 1, 5)) * keep * (1 - keep));
-    GATE(a, 2, 4) = (T)((to_c * in + (A)GATE(gs, 2, 5)) * (1 - made * made));
-    GATE(a, 3, 4) = (T)((to_h * t + (A)GATE(gs, 3, 5)) * out * (1 - out));
+    const A to_h = or_zero(gy, e) + or_zero(later, e), t = hyperbolic((A)GATE(s, 4, 5));
+    const A to_c = INSIDE(4, 5) + (later ? (A)gc[e] : (A)0) + to_h * out * (1 - t * t);
+    GATE(a, 0, 4) = (T)((to_c * made + INSIDE(0, 5)) * in * (1 - in));
+    GATE(a, 1, 4) = (T)((to_c * (A)c[(I)row * width + j] + INSIDE(1, 5)) * keep * (1 - keep));
+    GATE(a, 2, 4) = (T)((to_c * in + INSIDE(2, 5)) * (1 - made * made));
+    GATE(a, 3, 4) = (T)((to_h * t + INSIDE(3, 5)) * out * (1 - out));
     gc[e] = (T)(to_c * keep);
 }
 """,
@@ -77,14 +79,14 @@ STEP gru_step_pull(const T *gy, const T *gs, const T *later, const T *s, const T
                    I count) {
     CELL
     const A r = (A)GATE(s, 0, 4), z = (A)GATE(s, 1, 4), made = (A)GATE(s, 2, 4), hn = (A)GATE(s, 3, 4);
-    const A to_h = (A)gy[e] + (later ? (A)later[e] + (A)gh[e] : (A)0);
-    const A pn = (to_h * (1 - z) + (A)GATE(gs, 2, 4)) * (1 - made * made);
-    const A pr = (pn * hn + (A)GATE(gs, 0, 4)) * r * (1 - r);
-    const A pz = (to_h * ((A)before[e] - made) + (A)GATE(gs, 1, 4)) * z * (1 - z);
+    const A to_h = or_zero(gy, e) + (later ? (A)later[e] + (A)gh[e] : (A)0);
+    const A pn = (to_h * (1 - z) + INSIDE(2, 4)) * (1 - made * made);
+    const A pr = (pn * hn + INSIDE(0, 4)) * r * (1 - r);
+    const A pz = (to_h * ((A)before[e] - made) + INSIDE(1, 4)) * z * (1 - z);
     GATE(to_x, 0, 3) = GATE(a, 0, 3) = (T)pr;
     GATE(to_x, 1, 3) = GATE(a, 1, 3) = (T)pz;
     GATE(to_x, 2, 3) = (T)pn;
-    GATE(a, 2, 3) = (T)(pn * r + (A)GATE(gs, 3, 4));
+    GATE(a, 2, 3) = (T)(pn * r + INSIDE(3, 4));
     gh[e] = (T)(to_h * z);
 }
 """,
@@ -99,7 +101,7 @@ STEP rnn_step(const T *x, const T *b, T *h, bool rectified, I n, I count) {
     "rnn_step_pull": r"""
 STEP rnn_step_pull(const T *gy, const T *later, const T *h, T *a, bool rectified, I n, I count) {
     CELL
-    const A to_h = (A)gy[e] + or_zero(later, e), now = (A)h[e];
+    const A to_h = or_zero(gy, e) + or_zero(later, e), now = (A)h[e];
     a[e] = (T)(rectified ? (now > 0 ? to_h : (A)0) : to_h * (1 - now * now));
     (void)row, (void)j;
 }
@@ -123,8 +125,10 @@ class _Products:
 
 
 def _each(*arrays: Any) -> list[Any]:
-    """For arrays whose first axis is time, functions that give the address of a step."""
-    return [lambda t, at=a.data.ptr, step=a.strides[0]: at + t * step for a in arrays]
+    """For arrays whose first axis is time, functions that give the address of a step; None for one that is absent."""
+    return [
+        (lambda t: None) if a is None else (lambda t, at=a.data.ptr, step=a.strides[0]: at + t * step) for a in arrays
+    ]
 
 
 def _weight_cotangents(a: Any, h: Any, y: Any) -> tuple[Any, Any]:
@@ -154,7 +158,7 @@ def lstm_sequence(x: Any, h: Any, c: Any, w: Any, b: Any = None) -> Any:
 
 def lstm_sequence_pull(gy: Any, gs: Any, y: Any, s: Any, h: Any, c: Any, w: Any) -> Any:
     (steps, batch, n), dtype = y.shape, s.dtype
-    gy, gs, y, s, h, c, w = contiguous(gy, gs, y, s, h, c, w)
+    (gy, gs), (y, s, h, c, w) = map(unless_absent, (gy, gs)), contiguous(y, s, h, c, w)
     a = cupy.empty((steps, batch, 4 * n), dtype)
     gh, gc = cupy.empty((batch, n), dtype), cupy.empty((batch, n), dtype)
     product, kernel = _Products(a[0], w), SOURCES.kernel("lstm_step_pull", dtype)
@@ -185,7 +189,7 @@ def gru_sequence(x: Any, h: Any, w: Any, b: Any = None) -> Any:
 
 def gru_sequence_pull(gy: Any, gs: Any, y: Any, s: Any, h: Any, w: Any) -> Any:
     (steps, batch, n), dtype = y.shape, s.dtype
-    gy, gs, y, s, h, w = contiguous(gy, gs, y, s, h, w)
+    (gy, gs), (y, s, h, w) = map(unless_absent, (gy, gs)), contiguous(y, s, h, w)
     to_x, a = cupy.empty((steps, batch, 3 * n), dtype), cupy.empty((steps, batch, 3 * n), dtype)
     made, gh = cupy.empty((batch, n), dtype), cupy.empty((batch, n), dtype)
     product, kernel = _Products(a[0], w), SOURCES.kernel("gru_step_pull", dtype)

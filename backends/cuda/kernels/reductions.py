@@ -1,21 +1,22 @@
 """Hand-written reductions, one family: what a row comes to, read once, whatever axes it lies along.
 
 A row goes through states: one that has seen nothing, what an element makes of it, and what two come to; so one kernel
-serves all functions, rows of any layout (`ROWS`), and rows that several blocks share: each leaves its state, and a
-second launch joins these in a fixed order. Bits are the same every time. Half precision is computed in single, and
+serves all functions, rows of any layout (`ROWS`), and rows that several blocks share: each leaves its state, and the last
+one joins these in a fixed order (`tickets`). Bits are the same every time. Half precision is computed in single, and
 rounded once. Integers, flags and complex numbers are for CuPy's functions, and so is what they refuse.
 """
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
 import numpy as np
 
-from lucidgrad.backends.cuda.compiling import FLOATS, ROWS, Rows, Sources, program_of, splits
+from lucidgrad.backends.cuda.compiling import FLOATS, MOST_THREADS, ROWS, Rows, Sources, program_of, splits
 from lucidgrad.backends.cuda.library import LIBRARY
+from lucidgrad.backends.cuda.tickets import SOURCE as TICKETS, tickets
 
 #: By function: members of a state, what it is at first, what an element v (number k) makes of it, what it is with
 #: another one (b), and what it comes to.
@@ -58,6 +59,7 @@ GIVES = {"argmax": "int64", "argmin": "int64", "any": "bool", "all": "bool"}
 
 COMMON = (
     ROWS
+    + TICKETS
     + r"""
 #define SIZE(v) ((v) < (A)0 ? -(v) : (v))
 #define MOST(w) if ((w) > s.v || (w) != (w)) s.v = (w);
@@ -78,6 +80,10 @@ __device__ inline double raised(double v, double p) { return pow(v, p); }
 #define COMES_TO s.v
 #define SHUFFLE b.v = __shfl_xor_sync(0xffffffff, s.v, m);
 typedef T R;
+#endif
+#ifndef ELEMENT
+#define ELEMENT(at) (A)x[at]
+#define MORE
 #endif
 struct State { MEMBERS };
 // For logarithms of sums: more of exp(top).
@@ -123,36 +129,45 @@ __device__ inline State joined(State s, int across, int deep) {
 )
 
 BODIES = {
-    # Blocks of one row are neighbours: each has a chunk of its elements. x2 is what x is less by, if anything.
+    # Blocks of one row are neighbours: each has a chunk of its elements. Where elements lie in runs, the first axis is
+    # reduced and one between is not: a run for each of its indices, ``jump`` after the one before. x2 is what x is less
+    # by, if anything. Programs have elements that are computed, of what MORE has.
     "reduce": r"""
 extern "C" __global__ void BOUNDS reduce(
-    const T *x, const T *x2, R *y, State *parts, double number, I count, I chunk, LAYOUT) {
+    const T *x, const T *x2, R *y, State *parts, unsigned int *tickets, double number, I count, I chunk, I run, I jump,
+    LAYOUT MORE) {
     const unsigned int part = blockIdx.x % (unsigned int)count;
     ROW_OF((I)(blockIdx.x / (unsigned int)count))
     const I first = part * chunk, end = first + chunk < n ? first + chunk : n;
     State s = NOTHING;
     if (row < rows) {
         if (x2) for (I k = first + lane; k < end; k += deep) {
-            const A d = (A)x[place + k * inner] - (A)x2[place + k * inner];
+            const A d = ELEMENT(place + k * inner) - (A)x2[place + k * inner];
             take(s, d * d, k, number);
         }
-        else for (I k = first + lane; k < end; k += deep) take(s, (A)x[place + k * inner], k, number);
+        else if (run) {
+            const I runs = deep / run, rest = deep % run;
+            I k = first + lane, in_run = k % run, at = row * run + k / run * jump;
+            for (; k < end; k += deep) {
+                take(s, ELEMENT(at + in_run), k, number);
+                at += runs * jump;
+                in_run += rest;
+                if (in_run >= run) {
+                    in_run -= run;
+                    at += jump;
+                }
+            }
+        }
+        else for (I k = first + lane; k < end; k += deep) take(s, ELEMENT(place + k * inner), k, number);
     }
     s = joined(s, across, deep);
-    if (row < rows && lane == 0) {
-        if (parts) parts[row * count + part] = s;
-        else y[row] = outcome(s, number);
+    if (parts) {
+        if (row < rows && lane == 0) parts[row * count + part] = s;
+        if (!is_last(tickets + blockIdx.x / (unsigned int)count, (unsigned int)count)) return;
+        s = NOTHING;
+        if (row < rows) for (I k = lane; k < count; k += deep) join(s, parts[row * count + k]);
+        s = joined(s, across, deep);
     }
-}
-""",
-    # A warp for each row.
-    "join_parts": r"""
-extern "C" __global__ void __launch_bounds__(256) join_parts(const State *parts, R *y, double number, I count, I rows) {
-    const I row = ((I)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    const int lane = threadIdx.x % 32;
-    State s = NOTHING;
-    if (row < rows) for (I k = lane; k < count; k += 32) join(s, parts[row * count + k]);
-    s = joined(s, 0, 32);
     if (row < rows && lane == 0) y[row] = outcome(s, number);
 }
 """,
@@ -186,20 +201,27 @@ def reduced(name: str, x: Any, axis: Any, keepdims: bool, number: float = 0.0, x
     """A function of the rows of an array along axes; ``number`` is what its outcome needs."""
     rows = Rows(x.shape, axis)
     y = cupy.empty(rows.reduced_shape(keepdims), GIVES.get(name, x.dtype))
-    if not rows.rows:
-        return y
-    across, deep, threads, blocks = rows.layout()
-    count = splits(blocks, rows.n, min(LEAST, LEAST_EACH * deep))
-    chunk, wide = -(-rows.n // count), 8 if x.dtype.char == "d" else 4
-    parts = cupy.empty(rows.rows * count * state_bytes(name, wide), "uint8") if count > 1 else None
-    told, given = constants(name), None if x2 is None else rows.lay(x2)
-    layout = (rows.rows, rows.n, rows.inner, np.int32(across), np.int32(deep))
-    kernel = SOURCES.kernel("reduce", x.dtype, told)
-    kernel((blocks * count,), (threads,), (rows.lay(x), given, y, parts, float(number), count, chunk, *layout))
-    if parts is not None:
-        kernel = SOURCES.kernel("join_parts", x.dtype, told)
-        kernel((-(-rows.rows // 8),), (256,), (parts, y, float(number), count, rows.rows))
+    if rows.rows:
+        run, jump = rows.runs() if x2 is None and x.flags.c_contiguous else (0, 0)
+        x, x2 = x if run else rows.lay(x), None if x2 is None else rows.lay(x2)
+        launched(SOURCES.kernel("reduce", x.dtype, constants(name)), name, rows, y, x, x2, number, (run, jump))
     return y
+
+
+def launched(
+    kernel: Any, name: str, rows: Rows, y: Any, x: Any, x2: Any, number: float, runs: tuple[int, int],
+    more: Sequence[Any] = (), most: int = MOST_THREADS,
+) -> None:  # fmt: skip
+    """Launch a kernel of this family for rows, by blocks of no more threads."""
+    across, deep, threads, blocks = rows.layout(most)
+    count = splits(blocks, rows.n, min(LEAST, LEAST_EACH * deep))
+    parts, drawn = None, None
+    if count > 1:
+        wide = 8 if y.dtype.char == "d" else 4
+        parts, drawn = cupy.empty(rows.rows * count * state_bytes(name, wide), "uint8"), tickets(blocks)
+    layout = (rows.rows, rows.n, rows.inner, np.int32(across), np.int32(deep))
+    told = (float(number), count, -(-rows.n // count), *runs, *layout)
+    kernel((blocks * count,), (threads,), (x, x2, y, parts, drawn, *told, *more))
 
 
 # -- functions -----------------------------------------------------------------------------------

@@ -85,10 +85,10 @@ extern "C" __global__ void BOUNDS cross_entropy(const T *x, const I *i, T *y, I 
 """,
     "cross_entropy_pull": r"""
 extern "C" __global__ void BOUNDS cross_entropy_pull(
-    const T *x, const I *i, const T *h, T *y, I ignored, NOTE, LAYOUT) {
+    const T *x, const I *i, const T *h, T *y, I ignored, I every, NOTE, LAYOUT) {
     ROW
     I target = row < rows ? i[row] : ignored;
-    A scale = target != ignored ? (A)h[row] : (A)0;
+    A scale = target != ignored ? (A)h[row * every] : (A)0;
     if (target != ignored) target = class_of(target, n, note, name);
     A top = -infinity(), total = 0;
     EACH(k, at) top = larger(top, (A)x[at]);
@@ -178,9 +178,12 @@ def cross_entropy_rows(x: Any, i: Any, *, axis: int = -1, ignore_index: int = -1
 
 def cross_entropy_pull(x: Any, i: Any, h: Any, *, axis: int = -1, ignore_index: int = -100) -> Any:
     rows = Rows(x.shape, axis)
-    x, h, i = contiguous(x, h, i.astype("int64", copy=False))
+    x, i = contiguous(x, i.astype("int64", copy=False))
+    every = int(any(h.strides))  # one number may serve all rows, as the cotangent of a mean does
+    h = contiguous(h)[0] if every else h
     y = cupy.empty(x.shape, x.dtype)
-    rows.launch(SOURCES.kernel("cross_entropy_pull", x.dtype), x, i, h, y, ignore_index, *note("cross_entropy"))
+    kernel = SOURCES.kernel("cross_entropy_pull", x.dtype)
+    rows.launch(kernel, x, i, h, y, ignore_index, every, *note("cross_entropy"))
     return y
 
 

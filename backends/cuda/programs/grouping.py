@@ -22,8 +22,8 @@ __all__ = ["Entry", "Groups", "Launch", "Reduction", "Section", "Unit", "grouped
 #: Statements of a section, since a compiler takes ever longer for larger ones, and variables, whose addresses it gets.
 MOST_LINES, MOST_VARIABLES = 400, 200
 _KINDS = "biufc"
-#: Reductions that compute what they reduce, of up to so many elements for each of their results: a block does these.
-_REDUCTIONS, LONGEST_ROW = frozenset({"sum", "mean"}), 1 << 14
+#: Reductions that compute what they reduce.
+_REDUCTIONS = frozenset({"sum", "mean"})
 #: Primitives whose programs are a few equations, none of which is slower than a kernel for the whole.
 _SPLIT = frozenset({"affine", "mean_squared_error"})
 
@@ -303,7 +303,7 @@ class _Grouping:
         if section is None or x in outputs or asked[x] != {equation}:
             return
         (y,) = equation.results
-        if x.dtype.char not in "fd" or y.dtype != x.dtype or not 1 < x.size // y.size <= LONGEST_ROW:
+        if x.dtype.char not in "fd" or y.dtype != x.dtype or x.size <= y.size:
             return
         own, rest = section.divided(x)
         if own is not None and np.broadcast_shapes(*(v.shape for v in own.reads)) == x.shape:

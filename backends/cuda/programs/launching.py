@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from lucidgrad.backends.codegen import CUDA
-from lucidgrad.backends.cuda.compiling import ROOM, THREADS, by_value, contiguous
+from lucidgrad.backends.cuda.compiling import ROOM, THREADS, Rows, by_value, contiguous
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
+from lucidgrad.backends.cuda.kernels.reductions import SOURCES, constants, launched
 from lucidgrad.levels.program import Variable
 
 from .grouping import Launch, Reduction, Section
-from .printing import Text, function_of, kernel_name, source_of, text_of
+from .printing import Text, element_of, kernel_name, source_of, text_of
 
 __all__ = ["Launcher", "Reducer"]
 
@@ -135,39 +135,54 @@ def _call(rows: Sequence[tuple[Section, Text]], texts: Mapping[tuple[str, ...], 
 
 
 class Reducer:
-    """A reduction of a section's values, which are computed on the way: CuPy's, whose elements are a function's.
+    """A reduction of a section's values, which are computed on the way: of the family of all others, but its elements.
 
-    Long rows are not for this: kernels of their own share them among blocks.
+    Kernels are made for each layout of the arrays that it meets.
     """
 
     def __init__(self, reduction: Reduction, numbers: Mapping[Variable, int]) -> None:
         section, equation = reduction
+        self._section, self._numbers, self._how = section, numbers, equation.primitive.name
         self.stored, self._reads = list(equation.results), section.reads
-        self._axis, self._keepdims = equation.keywords["axis"], equation.keywords["keepdims"]
-        (y,) = self.stored
-        names = [equation.primitive.name, *(entry.name for entry in section.entries)]
-        used = sorted({numbers[v] for e in section.entries for v in e.sources if type(v) is Variable and v.is_number})
-        self._asks = bool(used)
-        given = [f"a{k}" for k in range(len(self._reads))] + [f"__longlong_as_double(words[{k}])" for k in used]
-        taken = [f"{v.dtype.name} a{k}" for k, v in enumerate(self._reads)] + ["raw uint64 words"] * self._asks
-        count = section_size(section) // y.size if equation.primitive.name == "mean" else 1
-        self._kernel = cupy.ReductionKernel(
-            ", ".join(taken),
-            f"{y.dtype.name} y",
-            f"lg_element({', '.join(given)})",
-            "a + b",
-            "y = a" if count == 1 else f"y = a / {CUDA.type(y.dtype)}({count})",
-            "0",
-            kernel_name(names),
-            preamble=PREAMBLE + function_of("lg_element", section, numbers),
-            options=OPTIONS,
-        )
+        axis, self._keepdims = equation.keywords["axis"], equation.keywords["keepdims"]
+        self._rows = Rows(section.shape, axis)
+        self._order, self._runs = self._rows.order, self._rows.runs()
+        if self._runs != (0, 0):
+            self._order = None  # elements are numbered as the shape has them
+        self._name = kernel_name([self._how, *(entry.name for entry in section.entries)])
+        self._kernels: dict[Any, Any] = {}
 
     def __call__(self, known: dict[Variable, Any], numbers: Any) -> None:
         """Compute the result into a new array."""
-        given = [known[v] for v in self._reads] + [numbers] * self._asks
-        axis = tuple(self._axis) if isinstance(self._axis, list) else self._axis
-        known[self.stored[0]] = self._kernel(*given, axis=axis, keepdims=self._keepdims)
+        given = [known[v] for v in self._reads]
+        key = tuple([x.strides for x in given])
+        if key not in self._kernels and len(self._kernels) >= MOST_LAYOUTS:
+            given = list(contiguous(*given))
+            key = tuple([x.strides for x in given])
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = self._made(given)
+        (v,) = self.stored
+        y = known[v] = cupy.ndarray(self._rows.reduced_shape(self._keepdims), v.dtype)
+        addresses = np.asarray([x.data.ptr for x in given], np.uint64)
+        count, more = self._rows.n if self._how == "mean" else 0, (by_value(addresses), numbers)
+        launched(kernel, self._how, self._rows, y, None, None, count, self._runs, more, THREADS)
+
+    def _made(self, given: Sequence[Any]) -> Any:
+        """The kernel for a layout; a thread may have many registers in its smaller blocks."""
+        section, shape = self._section, self._section.shape
+        steps = [_steps(x, v, shape) for x, v in zip(given, self._reads, strict=True)]
+        if self._order is not None:
+            shape, steps = tuple(shape[a] for a in self._order), [tuple(s[a] for a in self._order) for s in steps]
+        text = element_of(section, shape, steps, self._numbers)
+        told = f"struct Table {{ void *addresses[{len(given)}]; }};\n#define MORE , Table table, const double *numbers\n"
+        told += "#define ELEMENT(at) (A)lg_element(table.addresses, numbers, at)\n"
+        told += f"#define reduce {self._name}\n#define BOUNDS __launch_bounds__({THREADS}, 1)\n"
+        source = f"{PREAMBLE}{text}{told}{constants(self._how)}{SOURCES[f'reduce_{self.stored[0].dtype.name}']}"
+        headers = "#include <cupy/complex.cuh>\n" if "complex<" in text else ""
+        kernel = _kernel(self._name, f"#include <cuda_fp16.h>\n{headers}{source}")
+        kernel.compile()
+        return kernel
 
 
 def section_size(section: Section) -> int:

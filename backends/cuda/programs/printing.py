@@ -15,7 +15,7 @@ from lucidgrad.levels.program import Variable
 
 from .grouping import Entry, Section
 
-__all__ = ["Text", "function_of", "kernel_name", "source_of", "text_of"]
+__all__ = ["Text", "element_of", "kernel_name", "source_of", "text_of"]
 
 #: Letters of a kernel's name.
 LONGEST_NAME = 60
@@ -56,16 +56,26 @@ def text_of(section: Section, steps: Mapping[Variable, Sequence[int]], numbers: 
     return Text(section, lines, arrays, sorted(used.values()))
 
 
-def function_of(name: str, section: Section, numbers: Mapping[Variable, int]) -> str:
-    """A section that stores one variable as a function of one element: of what it reads, and of numbers."""
-    names = {v: f"x{k}" for k, v in enumerate(section.reads)}
-    used = _numbers(section, numbers)
-    given = [f"const {CUDA.stored(v.dtype)} {word}" for v, word in names.items()]
-    given += [f"const double n{k}" for k in sorted(used.values())]
-    lines = _body(section, names, used)
+def element_of(
+    section: Section, shape: Sequence[int], steps: Sequence[Sequence[int]], numbers: Mapping[Variable, int]
+) -> str:
+    """A section that stores one variable as a function of an element of a shape: ``lg_element(p, numbers, i)``.
+
+    ``steps`` has those of what it reads, in elements; the addresses are ``p``.
+    """
+    names, used = {v: f"x{k}" for k, v in enumerate(section.reads)}, _numbers(section, numbers)
+    shape, moved = collapsed(shape, steps)
+    places = [_index(shape, own) for own in moved]
+    lines = [] if {"i", "0"}.issuperset(places) else _coordinates(shape)
+    for k, (v, place) in enumerate(zip(section.reads, places, strict=True)):
+        kept = CUDA.stored(v.dtype)
+        lines.append(f"const {kept} x{k} = static_cast<const {kept} *>(p[{k}])[{place}];")
+    lines += [f"const double n{k} = numbers[{k}];" for k in sorted(used.values())]
+    lines += _body(section, names, used)
     (y,) = section.stored
     body = "\n    ".join([*lines, f"return {names[y]};"])
-    return f"__device__ inline {CUDA.stored(y.dtype)} {name}({', '.join(given)}) {{\n    {body}\n}}\n"
+    head = f"__device__ inline {CUDA.stored(y.dtype)} lg_element(void *const *p, const double *numbers, long long i)"
+    return f"{head} {{\n    {body}\n}}\n"
 
 
 def _numbers(section: Section, numbers: Mapping[Variable, int]) -> dict[Variable, int]:
@@ -107,13 +117,13 @@ def _coordinates(shape: Sequence[int]) -> list[str]:
     size = 1
     for n in shape:
         size *= n
-    kind = "unsigned int" if size < 2**31 else "I"  # to divide takes less time
+    kind = "unsigned int" if size < 2**31 else "long long"  # to divide takes less time
     lines, rest = [f"const {kind} rest = i;"], "rest"
     for a in range(len(shape) - 1, 0, -1):
-        lines.append(f"const I i{a} = {rest} % {shape[a]};")
+        lines.append(f"const long long i{a} = {rest} % {shape[a]};")
         lines.append(f"const {kind} rest{a} = {rest} / {shape[a]};")
         rest = f"rest{a}"
-    return [*lines, f"const I i0 = {rest};"]
+    return [*lines, f"const long long i0 = {rest};"]
 
 
 def _index(shape: Sequence[int], steps: Sequence[int]) -> str:
