@@ -14,7 +14,7 @@ from lucidgrad.core.device import Device
 from lucidgrad.core.dtype import named
 from lucidgrad.core.modes import Block, Precision, precision, set_casting, state
 from lucidgrad.levels.layer import Layer
-from lucidgrad.levels.traced import unless
+from lucidgrad.levels.traced import current, unless
 from lucidgrad.ops.lists import unscale_all
 from lucidgrad.ops.precision import in_precision, rounded_once
 from lucidgrad.refusals import guard as _guard
@@ -296,7 +296,9 @@ class GradScaler:
     """Multiplies a loss, so that gradients don't vanish in float16, and divides the gradients before a step.
 
     A step whose gradients overflowed is left out, and the scale is lowered; after many good steps it is raised. Whether
-    a step is taken is the one thing that is asked of the device.
+    a step is taken is the one thing that is asked of the device. It is not asked for optimisers that keep all that they
+    note there: `SGD`, `Lion`, and those that are made with ``capturable=True``, which count their steps on the device.
+    With them, all of it can be recorded in a CUDA graph.
 
     Parameters
     ----------
@@ -399,6 +401,11 @@ class GradScaler:
         raise ValueError(f"GradScaler.scale: given a {type(outputs).__name__}, expected a Tensor, or several")
 
     def _begin(self, device: Any) -> None:
+        if Device(device).type == "cuda":
+            lg.core.device.backend_named("cuda").refuse_recording(
+                "GradScaler.scale is called for the first time, so that every launch would begin with the first scale",
+                "take a step before the recording",
+            )
         self._scale = lg.full((), self._init_scale, dtype=lg.float32, device=device)
         self._growth_tracker = lg.full((), self._init_growth_tracker, dtype=lg.int32, device=device)
 
@@ -465,6 +472,18 @@ class GradScaler:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         flags = list(found["found_inf"].values())
         found["stage"] = _Stage.STEPPED
+        if len(flags) == 1 and current.get() is None and getattr(optimizer, "_step_supports_amp_scaling", False):
+            optimizer.grad_scale, optimizer.found_inf = None, flags[0]  # what PyTorch calls them
+            try:
+                return optimizer.step(*args, **kwargs)
+            finally:
+                del optimizer.grad_scale, optimizer.found_inf
+        if any(flag.is_cuda for flag in flags):
+            lg.core.device.backend_named("cuda").refuse_recording(
+                f"GradScaler.step asks the device whether a step of {type(optimizer).__name__} is taken",
+                "make the optimiser with capturable=True, if it has that, so that it counts its steps on the device, "
+                "and take a step before the recording",
+            )
         ours = type(optimizer).__module__.startswith("lucidgrad.") and getattr(optimizer, "_compiles", False)
         if len(flags) > 1 or not ours:  # what others write, a program could not leave out
             return None if any(flag.item() for flag in flags) else optimizer.step(*args, **kwargs)

@@ -6,6 +6,7 @@ program may ask ``if weight_decay``. Of a program that asks for more, all values
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ class StepTrace(NamedTuple):
     numbers: tuple[tuple[str, Node], ...]
     results: tuple[Node, ...]
     stored: tuple[Any, ...]  # the dtypes that memory holds: bfloat16 is computed with in float32
+    there: frozenset[str] = frozenset()  # settings that are in memory of the device
 
     @property
     def nodes(self) -> list[Node]:
@@ -54,11 +56,12 @@ def trace_step(
     symbols = [arguments.make(np.dtype("float32") if dtype.name == "bfloat16" else dtype) for dtype in stored]
     known: dict[str, Any] = {}
     numbers: list[tuple[str, Node]] = []
+    there = frozenset(name for name, value in settings.items() if type(value) in device.by_array)
     for name, value in settings.items():
-        if type(value) is float and value and not by_value:
+        if name in there or (type(value) is float and value and not by_value):
             node = graph.node("argument", (), float, name)
             numbers.append((name, node))
-            made = known[name] = _NonZero(value)
+            made = known[name] = _NonZero(math.nan if name in there else value)
             made.graph, made.node = graph, node
         else:
             known[name] = value
@@ -71,7 +74,7 @@ def trace_step(
         if not isinstance(value, Symbol):
             raise Untraceable(f"a result of type {type(value).__name__}")
         results.append(graph.cast(value.node, target.dtype))
-    return StepTrace(tuple(symbol.node for symbol in symbols), tuple(numbers), tuple(results), tuple(stored))
+    return StepTrace(tuple(symbol.node for symbol in symbols), tuple(numbers), tuple(results), tuple(stored), there)
 
 
 def step_body(trace: StepTrace, language: Language) -> list[str]:
@@ -101,11 +104,12 @@ class StepKernels:
         program: Callable[..., Any],
         columns: Sequence[Sequence[Any]],
         settings: dict[str, Any],
-        *repeated: Any,
+        **options: Any,
     ) -> None:
         """Update lists of arrays, of one dtype each, by a program; without a kernel, operation by operation.
 
-        ``repeated`` is for kernels of a device that records its work.
+        Options are for kernels of some devices: ``repeated`` where work is recorded, ``unless`` where an array of one
+        element may leave the step out. Settings may be such arrays, of float64, too.
         """
         cache = self._caches.get(program)
         if cache is None:
@@ -118,14 +122,15 @@ class StepKernels:
             if kind is float:
                 known.append(kind if value else repr(value))
             else:
-                known.append(value if value is None or kind is bool else identity(value))
+                plain = value is None or kind is bool
+                known.append(value if plain else kind if kind in device.by_array else identity(value))
         run = cache.find(tuple(known), settings.values(), columns, settings)
         if run is None:
-            for place in repeated:
-                place([])  # nothing that a kernel would find there: it is refused
-            _run_as_it_is(program, columns, settings)
+            if "repeated" in options:
+                options["repeated"]([])  # nothing that a kernel would find there: it is refused
+            _run_as_it_is(program, columns, settings, unless=options.get("unless"))
         else:
-            run(columns, settings, *repeated)
+            run(columns, settings, **options)
 
     def _new(self, name: str, program: Callable[..., Any]) -> KernelCache:
         def make(columns: Sequence[Sequence[Any]], settings: dict[str, Any], by_value: bool) -> Any:
@@ -135,11 +140,15 @@ class StepKernels:
 
 
 def _run_as_it_is(
-    program: Callable[..., Any], columns: Sequence[Sequence[Any]], settings: dict[str, Any], writes: bool = True
+    program: Callable[..., Any],
+    columns: Sequence[Sequence[Any]],
+    settings: dict[str, Any],
+    writes: bool = True,
+    unless: Any = None,
 ) -> None:
     xp = device.by_array[type(columns[0][0])].xp
     with device.quiet():
         for row in zip(*columns, strict=True):
             made = program(xp, *row, **settings)
             for old, new in zip((row[0], *row[2:]), made, strict=True) if writes else ():
-                old[...] = new
+                old[...] = new if unless is None else xp.where(unless, old, new)

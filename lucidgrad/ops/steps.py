@@ -6,16 +6,21 @@ many tensors on CUDA, as it is on any other back end, and on Tensors where it sh
 
 A back end may bring a kernel ``elementwise_step(name, program, lists, settings)`` for all programs, which writes params
 and states. While it records a graph it is given, too, what tells the settings of every launch (`Backend.repeated`).
+
+Numbers of steps may be kept on the device (`Counts`), where another launch advances them and computes the settings that
+depend on them. Then a step can be left out without asking the device: ``unless`` is a tensor there.
 """
 
+import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from lucidgrad.core import device
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.dispatch import complexes
+from lucidgrad.core.dtype import named
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.tape import touch
 from lucidgrad.inplace import Marks, check_writable
@@ -89,7 +94,10 @@ class Step:
         ``program(xp, p, g, *states, **settings) -> (p, *states)`` for arrays of one shape. Of a setting it may ask
         whether it is zero, and nothing else.
     prepare
-        ``prepare(**settings) -> settings`` computes what the program needs from what was given, once per call.
+        ``prepare(xp, **settings) -> settings`` computes what the program needs from what was given, once per call, with
+        functions of ``xp``: of Python's `math`, or of arrays where the number of the step is on a device.
+    varying
+        The names of what ``prepare`` computes from the number of the step.
 
     Examples
     --------
@@ -102,12 +110,22 @@ class Step:
     [0.0, 0.5]
     """
 
-    def __init__(self, name: str, program: Callable[..., Any], prepare: Callable[..., Settings] | None = None) -> None:
-        self.name, self.program, self.prepare = name, program, prepare
+    def __init__(
+        self,
+        name: str,
+        program: Callable[..., Any],
+        prepare: Callable[..., Settings] | None = None,
+        varying: tuple[str, ...] = (),
+    ) -> None:
+        self.name, self.program, self.prepare, self.varying = name, program, prepare, varying
+
+    def prepared(self, settings: Settings) -> Settings:
+        """What the program needs, from what was given."""
+        return self.prepare(math, **settings) if self.prepare else dict(settings)
 
     def formula(self, xp: Any, *arrays: Any, **settings: Any) -> Any:
         """The new values of the parameter and the states of one row."""
-        return self.program(xp, *arrays, **(self.prepare(**settings) if self.prepare else settings))
+        return self.program(xp, *arrays, **self.prepared(settings))
 
     def __call__(self, *lists: Sequence[Any], **settings: Any) -> None:
         """Take the step: params, grads and states are lists of tensors, written but for the gradients."""
@@ -119,15 +137,19 @@ class Step:
         settings: Settings,
         bundles: dict[Any, "Bundle"] | None = None,
         again: tuple[Any, ...] | None = None,
+        there: Settings | None = None,
+        unless: Any = None,
     ) -> None:
         """Take the step; what was found out about the tensors is kept in ``bundles`` for the next time.
 
         ``again``, a function and its arguments, makes what gives the settings of later steps (`Again`), for programs
-        that take this step in every run.
+        that take this step in every run. ``there`` has prepared settings that are tensors on the device (`Counts`), and
+        ``unless`` is a tensor there: if it is true, nothing is written.
         """
+        there = there or {}
         trace = current.get()
         if trace is not None:
-            return self._trace(trace, lists, settings, again)
+            return self._trace(trace, lists, settings, again, there)
         bundle = bundles.get(len(lists)) if bundles else None
         if bundle is not None and bundle.renew(lists):
             groups = [bundle]
@@ -141,9 +163,9 @@ class Step:
         for bundle in groups:
             with bundle.backend.at(bundle.columns[0][0]):
                 if unfused:
-                    self._compute_unfused(bundle, settings)
+                    self._compute_unfused(bundle, settings, there, unless)
                 else:
-                    self._compute(bundle, settings, again)
+                    self._compute(bundle, settings, again, there, unless)
             bundle.columns[1] = []
             if bundle.rows:
                 bundle.replace()
@@ -182,28 +204,42 @@ class Step:
                 column.append(array)
         return list(groups.values())
 
-    def _compute(self, bundle: Bundle, settings: Settings, again: tuple[Any, ...] | None) -> None:
+    def _compute(
+        self, bundle: Bundle, settings: Settings, again: tuple[Any, ...] | None, there: Settings, unless: Any
+    ) -> None:
         if not bundle.complex:
-            self._fused(bundle.backend, bundle.columns, settings, again)
+            self._fused(bundle.backend, bundle.columns, settings, again, there, unless)
             return
         columns, finish = _as_real(bundle.backend, bundle.columns)
-        self._fused(bundle.backend, columns, settings, again)
+        self._fused(bundle.backend, columns, settings, again, there, unless)
         finish()
 
-    def _fused(self, backend: Any, columns: list[list[Any]], settings: Settings, again: tuple[Any, ...] | None) -> None:
+    def _fused(
+        self,
+        backend: Any,
+        columns: list[list[Any]],
+        settings: Settings,
+        again: tuple[Any, ...] | None,
+        there: Settings,
+        unless: Any,
+    ) -> None:
         if self.prepare is not None:
-            settings = self.prepare(**settings)
+            settings = self.prepare(math, **settings)
         every = backend.kernels.get("elementwise_step")
-        if every is None:
-            self._write(backend, self.program, columns, settings)
-        elif again is None or not backend.is_recording():
-            every(self.name, self.program, columns, settings)
-        else:  # launches of what is recorded ask for the settings of their time
+        options: dict[str, Any] = {}
+        if again is not None and backend.is_recording():  # launches of what is recorded ask for settings of their time
             make, *given = again
-            kept = _Settings(self, make(*given), settings)
-            every(self.name, self.program, columns, settings, backend.repeated(kept))
+            options["repeated"] = backend.repeated(_Settings(self, make(*given), settings, there))
+        if there:
+            settings = settings | {name: x.array for name, x in there.items()}
+        if unless is not None:
+            options["unless"] = unless.array
+        if every is None:
+            self._write(backend, self.program, columns, settings, options.get("unless"))
+        else:
+            every(self.name, self.program, columns, settings, **options)
 
-    def _compute_unfused(self, bundle: Bundle, settings: Settings) -> None:
+    def _compute_unfused(self, bundle: Bundle, settings: Settings, there: Settings, unless: Any) -> None:
         """With settings that are on a device: computed there, operation by operation, so that nothing waits."""
         backend = bundle.backend
         backend.refuse_recording(
@@ -216,48 +252,60 @@ class Step:
         values = dict(settings)
         for name, value in settings.items():
             if isinstance(value, Box):
-                there = device.by_array[type(value.array)].device_of(value.array)
-                if there != here:
+                place = device.by_array[type(value.array)].device_of(value.array)
+                if place != here:
                     raise RuntimeError(
-                        f"{self.name}: given {name} on {there} for parameters on {here}; expected a number, a tensor "
+                        f"{self.name}: given {name} on {place} for parameters on {here}; expected a number, a tensor "
                         f"on the CPU or one there"
                     )
                 values[name] = value.array.reshape(())
         finish = None
         if bundle.complex:
             columns, finish = _as_real(backend, columns)
-        self._write(backend, self.formula, columns, values)
+        known = self.prepared(values) | {name: x.array for name, x in there.items()}
+        self._write(backend, self.program, columns, known, None if unless is None else unless.array)
         if finish is not None:
             finish()
 
     @staticmethod
-    def _write(backend: Any, formula: Callable[..., Any], columns: list[list[Any]], settings: Settings) -> None:
+    def _write(
+        backend: Any, formula: Callable[..., Any], columns: list[list[Any]], settings: Settings, unless: Any = None
+    ) -> None:
         written = columns[:1] + columns[2:]
         for row, old in enumerate(zip(*columns, strict=True)):
             new = formula(backend.xp, *old, **settings)
             for column, value in zip(written, new, strict=True):
+                value = value if unless is None else backend.xp.where(unless, column[row], value)
                 column[row] = backend.write(column[row], ..., value)
 
     def _trace(
-        self, trace: Trace, lists: Sequence[Sequence[Any]], settings: Settings, again: tuple[Any, ...] | None
+        self,
+        trace: Trace,
+        lists: Sequence[Sequence[Any]],
+        settings: Settings,
+        again: tuple[Any, ...] | None,
+        there: Settings,
     ) -> None:
         """The same as equations: floats among the settings are numbers that every run is given anew."""
         if not _PLAIN.issuperset(map(type, settings.values())):
             settings, _ = _on_host(settings)
-        known = self.prepare(**settings) if self.prepare else dict(settings)
+        known = self.prepared(settings)
         if again is None:
             trace.fail(f"{self.name} was called by something else than an optimiser of lucidgrad's")
         else:
             make, *given = again
-            kept = _Settings(self, make(*given), known)
+            kept = _Settings(self, make(*given), known, there)
             symbols = {name: trace.number(known[name], nonzero=True) for name in kept.names}
             kept.variables = [symbol.variable for symbol in symbols.values()]
-            kept.unless = trace.unless
+            kept.unless = trace.unless if kept.again.notes else None
             trace.host(kept)
             known.update(symbols)
         if any(x.array.dtype in complexes for x in lists[0]):
             trace.fail(f"{self.name} takes complex parameters")
         for row in zip(*lists, strict=True):
+            for name, x in there.items():  # as wide as kernels compute
+                wide = "float64" if str(row[0].dtype) == "float64" else "float32"
+                known[name] = namespace.astype(x.array, dtype=named(wide))
             for target, value in zip((row[0], *row[2:]), self.program(namespace, *map(_array_of, row), **known)):
                 value = value if trace.unless is None else namespace.where(trace.unless, target.array, value)
                 new = written_into(target.array, value)
@@ -277,8 +325,56 @@ class Step:
                 target.copy_(value)
 
 
+class Counts:
+    """Numbers of steps, or made of them, that are kept on the device, and the settings that depend on them.
+
+    Parameters
+    ----------
+    step
+        The step whose settings these are: those that it says are ``varying``.
+    numbers
+        By name, tensors of one float64 each; the first is the number of steps that were taken.
+    follow
+        ``follow(xp, numbers, settings) -> (given, numbers)``: of the numbers before a step, what ``step.prepare`` is
+        given beside the settings, and the numbers after the step. The same function for all optimisers of a kind.
+    """
+
+    def __init__(self, step: Step, numbers: dict[str, Any], follow: Callable[..., Any]) -> None:
+        self.numbers, self._names = numbers, step.varying
+        self._counting = _counting(step, tuple(numbers), follow)
+        self._made: list[Any] = []
+        self._bundles: dict[Any, Bundle] = {}
+
+    def advance(self, settings: Settings, again: tuple[Any, ...], unless: Any) -> Settings:
+        """Count a step, unless a tensor is true; the settings of that step that are on the device."""
+        kept = list(self.numbers.values())
+        made = self._made
+        if not made or current.get() is not None:  # what a program makes is its own
+            made = [kept[0] * 0 for _ in self._names]
+        if current.get() is None:
+            self._made = made
+        lists = [[x] for x in (kept[0], kept[0], *kept[1:], *made)]
+        self._counting.take(lists, settings, self._bundles, again, None, unless)
+        return dict(zip(self._names, made, strict=True))
+
+
+@functools.cache
+def _counting(step: Step, names: tuple[str, ...], follow: Callable[..., Any]) -> Step:
+    """The step of the numbers themselves: numbers and varying settings are its parameter and its states."""
+
+    def program(xp: Any, first: Any, _: Any, *others: Any, **settings: Any) -> Any:
+        numbers = dict(zip(names, (first, *others), strict=False))
+        given, new = follow(xp, numbers, settings)
+        known = step.prepare(xp, **(settings | given)) if step.prepare else {}
+        return (*new.values(), *(known[name] for name in step.varying))
+
+    return Step(f"numbers of {step.name}", program)
+
+
 class Again(Protocol):
     """An optimiser's later steps: what their settings are, and what notes that one was taken."""
+
+    notes: bool  # whether Python notes it
 
     def watched(self) -> list[tuple[Any, tuple[str, ...] | None]]:
         """What must stay for it to be taken on the same tensors: what containers hold, under some names or at all."""
@@ -296,8 +392,9 @@ class Again(Protocol):
 class _Settings:
     """The settings of a step in a program: the floats that are not zero are given to each run, the rest must stay."""
 
-    def __init__(self, step: Step, again: Again, known: Settings) -> None:
-        self.step, self.again = step, again
+    def __init__(self, step: Step, again: Again, known: Settings, there: Iterable[str] = ()) -> None:
+        self.step, self.again, self.there = step, again, frozenset(there)
+        known = {name: value for name, value in known.items() if name not in self.there}
         self.names = [name for name, value in known.items() if type(value) is float and value]
         self.rest = {name: value for name, value in known.items() if name not in self.names}
         self.watched = again.watched
@@ -318,8 +415,10 @@ class _Settings:
         return found
 
     def _numbers(self, settings: Settings) -> list[float] | None:
-        known = self.step.prepare(**settings) if self.step.prepare else settings
+        known = self.step.prepared(settings)
         found = [known.pop(name, 0.0) for name in self.names]
+        for name in self.there:
+            known.pop(name, None)
         return found if list(map(type, found)) == self._kinds and all(found) and known == self.rest else None
 
     def done(self) -> None:
@@ -462,6 +561,7 @@ def sgd_step(
 
 # -- Adam ----------------------------------------------------------------------------------------
 def _adam_settings(
+    xp: Any,
     *,
     lr: float,
     beta1: float,
@@ -472,7 +572,7 @@ def _adam_settings(
     decoupled: bool,
     maximize: bool,
 ) -> Settings:
-    root = math.sqrt(1 - beta2**step)
+    root = xp.sqrt(1 - beta2**step)
     return dict(
         rate=lr * root / (1 - beta1**step),
         keep=1 - lr * weight_decay if decoupled and weight_decay else None,
@@ -512,7 +612,7 @@ def _adam_program(
     return (p, mean, square) if largest is None else (p, mean, square, top)
 
 
-ADAM = Step("adam_step", _adam_program, _adam_settings)
+ADAM = Step("adam_step", _adam_program, _adam_settings, varying=("rate", "eps"))
 _adam = ADAM.formula
 
 

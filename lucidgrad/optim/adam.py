@@ -30,7 +30,9 @@ class Adam(Elementwise):
     foreach, fused
         Accepted; every step is one call for all tensors.
     capturable
-        Accepted; every step can be recorded in a CUDA graph, see `lucidgrad.cuda.graph`.
+        Count the steps of parameters on CUDA there, in ``state[p]["step"]``, so that `lucidgrad.GradScaler` leaves
+        steps out without asking the device, in a CUDA graph, too; that takes one more launch. Every step can be
+        recorded without it, see `lucidgrad.cuda.graph`.
     differentiable
         Record the step.
 
@@ -46,6 +48,7 @@ class Adam(Elementwise):
     """
 
     _rule = steps.ADAM
+    _counts_there = True
 
     def __init__(
         self,

@@ -50,6 +50,23 @@ def _nadam(xp: Any, p: Any, g: Any, mean: Any, square: Any, **s: Any) -> Any:
     return p - s["rate_now"] * (g / root) - s["rate_mean"] * (mean / root), mean, square
 
 
+def _momentum(beta1: float, decay: float, step: Any) -> Any:
+    return beta1 * (1 - 0.5 * 0.96 ** (step * decay))
+
+
+def _nadam_settings(
+    xp: Any, *, lr: float, beta1: float, momentum_decay: float, step: Any, product: Any, **common: Any
+) -> dict[str, Any]:
+    mu, mu_next = (_momentum(beta1, momentum_decay, number) for number in (step, step + 1))
+    product = product * mu
+    return dict(
+        common,
+        correction=1 - common["beta2"] ** step,
+        rate_now=lr * (1 - mu) / (1 - product),
+        rate_mean=lr * mu_next / (1 - product * mu_next),
+    )
+
+
 class NAdam(_Moments):
     """Adam with Nesterov's momentum.
 
@@ -71,7 +88,8 @@ class NAdam(_Moments):
     [True, True]
     """
 
-    _rule = Step("nadam_step", _nadam)
+    _rule = Step("nadam_step", _nadam, _nadam_settings, varying=("correction", "rate_now", "rate_mean"))
+    _counts_there = True
     _numbers = ("step", "mu_product")
 
     def __init__(
@@ -109,22 +127,18 @@ class NAdam(_Moments):
     def _advance(self, state: dict[str, Any], number: Any, group: dict[str, Any]) -> None:
         step, product = number
         state["step"] = step
-        state["mu_product"] = product * self._momentum(group, step)
+        state["mu_product"] = product * _momentum(group["betas"][0], group["momentum_decay"], step)
 
     @staticmethod
-    def _momentum(group: dict[str, Any], step: Any) -> Any:
-        return group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
+    def _followed(xp: Any, numbers: dict[str, Any], settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        step, product = numbers["step"] + 1, numbers["mu_product"]
+        mu = _momentum(settings["beta1"], settings["momentum_decay"], step)
+        return {"step": step, "product": product}, {"step": step, "mu_product": product * mu}
 
     def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
         step, product = number
-        lr, mu, mu_next = group["lr"], self._momentum(group, step), self._momentum(group, step + 1)
-        product = product * mu
-        return dict(
-            _common(group),
-            correction=1 - group["betas"][1] ** step,
-            rate_now=lr * (1 - mu) / (1 - product),
-            rate_mean=lr * mu_next / (1 - product * mu_next),
-        )
+        own = dict(lr=group["lr"], beta1=group["betas"][0], momentum_decay=float(group["momentum_decay"]))
+        return dict(_common(group), **own, step=step, product=product)
 
 
 # -- RAdam ---------------------------------------------------------------------------------------
@@ -201,6 +215,10 @@ def _adamax(xp: Any, p: Any, g: Any, mean: Any, norm: Any, **s: Any) -> Any:
     return p - s["rate"] * (mean / norm), mean, norm
 
 
+def _adamax_settings(xp: Any, *, lr: float, beta1: float, step: Any, **common: Any) -> dict[str, Any]:
+    return dict(common, rate=lr / (1 - beta1**step), change1=1 - beta1)
+
+
 class Adamax(Elementwise):
     """Adam with a running maximum of the gradients' sizes in place of the mean square.
 
@@ -220,7 +238,8 @@ class Adamax(Elementwise):
     [0.5, -1.5]
     """
 
-    _rule = Step("adamax_step", _adamax)
+    _rule = Step("adamax_step", _adamax, _adamax_settings, varying=("rate",))
+    _counts_there = True
 
     def __init__(
         self,
@@ -249,9 +268,10 @@ class Adamax(Elementwise):
     def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
         return dict(
-            rate=group["lr"] / (1 - beta1**number),
+            lr=group["lr"],
+            beta1=beta1,
+            step=number,
             decay=float(group["weight_decay"]),
-            change1=1 - beta1,
             beta2=beta2,
             eps=float(group["eps"]),
             maximize=group["maximize"],

@@ -133,6 +133,7 @@ class Adadelta(Elementwise):
     """
 
     _rule = Step("adadelta_step", _adadelta)
+    _counts_there = True
 
     def __init__(
         self,
@@ -226,6 +227,7 @@ class RMSprop(Elementwise):
     """
 
     _rule = Step("rmsprop_step", _rmsprop)
+    _counts_there = True
 
     def __init__(
         self,

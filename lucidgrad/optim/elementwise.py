@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import lucidgrad as lg
-from lucidgrad.ops.steps import Step
+from lucidgrad.ops.steps import Counts, Step
 
 from .optimizer import Optimizer
 
@@ -14,13 +14,14 @@ from .optimizer import Optimizer
 class _Memo:
     """The tensors of a group that a step is taken on, with what was found out about them, for the next step."""
 
-    __slots__ = ("bundles", "kept", "lists", "names", "params", "size", "states")
+    __slots__ = ("bundles", "counts", "kept", "lists", "names", "params", "size", "states")
 
     def __init__(self, optimizer: Optimizer, group: dict[str, Any], names: tuple[str, ...]) -> None:
         self.params, self.size, self.kept, self.names = group["params"], len(group["params"]), optimizer.state, names
         self.states: list[dict[str, Any]] = []
         self.lists: list[list[Any]] = [[] for _ in range(2 + len(names))]
         self.bundles: dict[Any, Any] = {}
+        self.counts: Counts | None = None  # numbers of steps that are kept on the device
 
     def renew(self, optimizer: "Elementwise", group: dict[str, Any]) -> Any:
         """Take up new gradients; the number of the coming step, or None if anything is not as it was."""
@@ -35,11 +36,19 @@ class _Memo:
         for g in grads:
             if g is None:
                 return None
-        number = optimizer._number(self.states[0])
+        counts = self.counts
+        if counts is not None and not optimizer._is_counted_there(group):
+            return None
+        number = optimizer._number({} if counts is not None else self.states[0])
         for k, state in enumerate(self.states):
             if not state:  # nothing is kept of this parameter
                 continue
-            if optimizer._number(state) != number or self.kept.get(params[k]) is not state:
+            if self.kept.get(params[k]) is not state:
+                return None
+            if counts is not None:
+                if any(state[name] is not x for name, x in counts.numbers.items()):
+                    return None
+            elif optimizer._number(state) != number:
                 return None
             for j, name in enumerate(names, 2):
                 if state[name] is not lists[j][k]:
@@ -56,6 +65,8 @@ class _Again:
         self.number: Any = None
         kind = type(optimizer)  # numbers that are kept in the usual way are read and written without a call for each
         self._counts = kind._number is Elementwise._number and kind._advance is Elementwise._advance
+        self._there = memo.counts
+        self.notes = memo.counts is None and optimizer._advances
 
     def watched(self) -> list[tuple[Any, tuple[str, ...] | None]]:
         """What the next step depends on, besides settings: dictionaries with some names, lists, and dictionaries."""
@@ -64,11 +75,13 @@ class _Again:
         found += [(optimizer.param_groups, None), (group, ("params",)), (group["params"], None)]
         if self.states[0]:
             found.append((optimizer.state, None))
-        names = optimizer._names(group)
+        names = optimizer._names(group) + (() if self._there is None else tuple(self._there.numbers))
         return found + [(state, names) for state in self.states if names]
 
     def settings(self) -> dict[str, Any] | None:
         optimizer, states = self.optimizer, self.states
+        if self._there is not None:
+            return optimizer._settings(self.group, optimizer._number({}))
         self.number = number = optimizer._number(states[0])
         if self._counts:
             if list(map(_count_of, states)).count(number - 1) < len(states):
@@ -78,7 +91,9 @@ class _Again:
         return optimizer._settings(self.group, number)
 
     def advance(self) -> None:
-        if self._counts:
+        if self._there is not None:
+            pass
+        elif self._counts:
             for state in self.states:
                 state["step"] = self.number
         elif self.optimizer._advances:
@@ -110,11 +125,30 @@ class Elementwise(Optimizer):
     _rule: ClassVar[Step]
     _compiles = True
     _advances: ClassVar[bool] = True  # whether `_advance` does anything
+    _counts_there: ClassVar[bool] = False  # whether numbers of steps can be kept on a device, see `_followed`
+    found_inf: Any = None  # a tensor on the device: where it is true, steps are left out
 
     @functools.cached_property
     def _memos(self) -> dict[int, "_Memo"]:
         """What the last step found out about each group."""
         return {}
+
+    @functools.cached_property
+    def _counted(self) -> dict[int, Counts]:
+        """Numbers that are kept on a device, by what is kept of the first."""
+        return {}
+
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        """Whether ``found_inf`` can leave out the coming step: all that it notes is on the device."""
+        for group in self.param_groups:
+            if group.get("differentiable") or (self._advances and not self._is_counted_there(group)):
+                return False
+            begins = bool(self._names(group))  # states begin with the first step that is taken
+            for p in group["params"]:
+                if p.grad is not None and (not p.is_cuda or (begins and not self.state.get(p))):
+                    return False
+        return True
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The states that are tensors, in the order of the step's program."""
@@ -138,6 +172,12 @@ class Elementwise(Optimizer):
     def _advance(self, state: dict[str, Any], number: Any, group: dict[str, Any]) -> None:
         """Note that the step of a number was taken."""
         state["step"] = number
+
+    @staticmethod
+    def _followed(xp: Any, numbers: dict[str, Any], settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The same on the device: what the step's ``prepare`` is given of the numbers, and the numbers after it."""
+        step = numbers["step"] + 1
+        return {"step": step}, {"step": step}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient.
@@ -168,13 +208,14 @@ class Elementwise(Optimizer):
                     continue
             sets = self._gathered(group)
             for number, found in sets.items():
+                number = number if found.counts is None else self._number({})
                 self._take(group, number, found)
                 taken.append((number, found, group))
                 new.append(found)
             if len(sets) == 1 and not group.get("differentiable"):
                 self._memos[i] = found
         for number, memo, group in taken:
-            for state in memo.states:
+            for state in memo.states if memo.counts is None else ():
                 self._advance(state, number, group)
         for memo in new:
             self.state.update((p, state) for p, state in zip(memo.lists[0], memo.states, strict=True) if state)
@@ -183,29 +224,71 @@ class Elementwise(Optimizer):
     def _gathered(self, group: dict[str, Any]) -> dict[Any, "_Memo"]:
         """The tensors of parameters that have a gradient, by the number of the step."""
         found: dict[Any, _Memo] = {}
-        names = self._names(group)
+        names, counting = self._names(group), self._is_counted_there(group)
         for p in group["params"]:
             g = p.grad
             if g is None:
                 continue
             state = self.state.get(p) or {}
-            number = self._number(state)
+            there = counting and p.is_cuda
             if not state:
                 if names and p.is_cuda and lg.cuda.is_current_stream_capturing():
                     raise RuntimeError(
                         f"{type(self).__name__}: a CUDA graph is being recorded, and a parameter has no state yet, "
                         f"which every launch would begin anew; take a step before the recording"
                     )
+                number = self._number(state)
                 state = self._begin(p, group)
-            memo = found.get(number)
+            elif not there:
+                if isinstance(state.get("step"), lg.Tensor):  # it was kept there until now
+                    state.update({name: self._taken(p, state[name], name) for name in self._numbers})
+                number = self._number(state)
+            key = self._number_there(p, state) if there else number
+            memo = found.get(key)
             if memo is None:
-                memo = found[number] = _Memo(self, group, names)
+                memo = found[key] = _Memo(self, group, names)
             memo.states.append(state)
             memo.lists[0].append(p)
             memo.lists[1].append(g)
             for k, name in enumerate(names, 2):
                 memo.lists[k].append(state[name])
-        return found
+        return {key: self._with_counts(memo) for key, memo in found.items()} if counting else found
+
+    def _is_counted_there(self, group: dict[str, Any]) -> bool:
+        """Whether the steps of a group are counted on the device, where its parameters are on one."""
+        return bool(self._counts_there and group.get("capturable") and not group.get("differentiable"))
+
+    def _number_there(self, p: Any, state: dict[str, Any]) -> Any:
+        """Which parameters are counted together: those that have the same tensors, or are to begin with the same."""
+        step = state["step"]
+        begin = (state[name] for name in self._numbers)
+        return ("there", id(step)) if isinstance(step, lg.Tensor) else ("begin", str(p.device), *begin)
+
+    def _with_counts(self, memo: "_Memo") -> "_Memo":
+        """Parameters with the numbers of their steps on the device, which nobody else counts by."""
+        if not memo.lists[0][0].is_cuda:
+            return memo
+        own = {name: memo.states[0][name] for name in self._numbers}
+        step = own["step"]
+        begin = not isinstance(step, lg.Tensor)
+        if begin or sum(state.get("step") is step for state in self.state.values()) > len(memo.states):
+            if lg.cuda.is_current_stream_capturing():
+                raise RuntimeError(
+                    f"{type(self).__name__}: a CUDA graph is being recorded, and parameters are not counted on the "
+                    f"device yet, or other ones have gradients than before; take a step before the recording"
+                )
+            with lg.no_grad():
+                where = memo.lists[0][0].device
+                make = lambda x: lg.full((), float(x), dtype="float64", device=where) if begin else x.clone()
+                own = {name: make(x) for name, x in own.items()}
+            for state in memo.states:
+                state.update(own)
+        step = own["step"]
+        counts = self._counted.get(id(step))
+        if counts is None or counts.numbers["step"] is not step:
+            counts = self._counted[id(step)] = Counts(self._rule, own, self._followed)
+        memo.counts = counts
+        return memo
 
     def _take(self, group: dict[str, Any], number: Any, memo: "_Memo") -> None:
         settings = self._settings(group, number)
@@ -213,7 +296,10 @@ class Elementwise(Optimizer):
             with lg.enable_grad():
                 self._rule.record(*memo.lists, **settings)
         else:
-            self._rule.take(memo.lists, settings, memo.bundles, (_Again, self, group, memo))
+            again, there = (_Again, self, group, memo), None
+            if memo.counts is not None:
+                there = memo.counts.advance(settings, again, self.found_inf)
+            self._rule.take(memo.lists, settings, memo.bundles, again, there, self.found_inf)
         memo.lists[1] = []  # a memo must not keep gradients alive
 
     def _check_state(self, p: Any, state: Any) -> None:
@@ -248,8 +334,7 @@ def check_betas(betas: Any) -> None:
 def check_ways(foreach: Any, differentiable: bool, fused: Any = None) -> None:
     """Raise for ways of running that exclude each other.
 
-    Every step is one call for all tensors, so ``foreach`` and ``fused`` choose nothing; every step can be recorded in a
-    CUDA graph, so ``capturable`` chooses nothing either.
+    Every step is one call for all tensors, so ``foreach`` and ``fused`` choose nothing.
     """
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")

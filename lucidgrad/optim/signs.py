@@ -54,6 +54,7 @@ class Lion(Elementwise):
     [0.75, -1.75]
     """
 
+    _advances = False
     _rule = Step("lion_step", _lion)
 
     def __init__(
@@ -146,6 +147,7 @@ class Rprop(Elementwise):
     """
 
     _rule = Step("rprop_step", _rprop)
+    _counts_there = True
 
     def __init__(
         self,

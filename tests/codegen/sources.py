@@ -11,6 +11,7 @@ from optim.test_formulas import FAMILIES, stepped
 
 import lucidgrad as lg
 from lucidgrad.backends.cuda import kernels, words
+from lucidgrad.backends.cuda.kernels import attention_sources, reductions
 from lucidgrad.backends.cuda.programs import graphs
 
 #: Statements from which a kernel counts as large.
@@ -38,6 +39,7 @@ def steps():
     def watch(name, *parts):
         source = usual(name, *parts)
         made[f"{name} {len(made)}"] = source
+        made[f"{name} {len(made)}, in a graph"] = usual(name, *parts[:2], recorded=True, optional=True)
         return source
 
     with pytest.MonkeyPatch.context() as patch:
@@ -45,6 +47,9 @@ def steps():
         patch.setattr(kernels.steps.TABLE["elementwise_step"], "_caches", {})
         for name in FAMILIES:
             stepped(name, "cuda:0", "float32", steps=1)
+        x = lg.ones(3, device="cuda", requires_grad=True)
+        x.grad = lg.ones(3, device="cuda")
+        lg.optim.NAdam([x], capturable=True).step()  # what counts on the device, and is told from there
         for dtype in ("float16", "float64"):
             test_steps.test_adam("cuda", dtype)
     return made
@@ -67,6 +72,23 @@ def alone():
                 assert single.survives(name)
     assert set(seen) == set(single.FAULTS)
     return seen
+
+
+@functools.cache
+def told():
+    """The kernels that are compiled with constants: attention by all its tiles, reductions by all their states."""
+    made = {}
+    for sizes in attention_sources.TILES.values():
+        for size, widths in sizes.items():
+            for width, tile in widths.items():
+                text = attention_sources.constants(tile, width)
+                for name in ("values", "queries", "keys", "mask"):
+                    source = attention_sources.SOURCES[f"attention_{name}_float{8 * size}"]
+                    made[f"attention_{name} {size} {width} {tile}"] = f"{text}{source}"
+    for state in reductions.STATES:
+        for name, source in reductions.SOURCES.items():
+            made[f"{name} {state}"] = f"{reductions.constants(state)}{source}"
+    return made
 
 
 def _program(x, row, z, i, h):

@@ -19,7 +19,6 @@ from optim.test_formulas import FAMILIES
 from thoroughness import cases
 
 from lucidgrad.backends.cuda import generated, kernels
-from lucidgrad.backends.cuda.kernels import attention_sources, reductions
 
 if nvrtc.library() is None or not nvrtc.headers():
     pytest.skip("needs the wheels nvidia-cuda-nvrtc-cu12 and nvidia-cuda-runtime-cu12", allow_module_level=True)
@@ -59,26 +58,9 @@ def test_kernels_written_by_hand(architecture):
     assert not nvrtc.compile_all(sources, architecture, nvrtc.cupy_options())
 
 
-@functools.cache
-def _told():
-    """The sources that are compiled with constants: attention by all its tiles, reductions by all their states."""
-    made = {}
-    for sizes in attention_sources.TILES.values():
-        for size, widths in sizes.items():
-            for width, tile in widths.items():
-                text = attention_sources.constants(tile, width)
-                for name in ("values", "queries", "keys", "mask"):
-                    source = attention_sources.SOURCES[f"attention_{name}_float{8 * size}"]
-                    made[f"attention_{name} {size} {width} {tile}"] = f"{text}{source}"
-    for state in reductions.STATES:
-        for name, source in reductions.SOURCES.items():
-            made[f"{name} {state}"] = f"{reductions.constants(state)}{source}"
-    return made
-
-
 @pytest.mark.parametrize("architecture", _ends())
 def test_kernels_that_are_told_constants(architecture):
-    known = _told()
+    known = sources.told()
     few = {name: known[name] for k, name in enumerate(sorted(known)) if k % 8 == architecture % 8}
     assert not nvrtc.compile_all(cases(few, known), architecture, nvrtc.cupy_options())
 

@@ -336,7 +336,7 @@ def test_programs_are_traced():
         state = made._begin(group["params"][0], group)
         settings = made._settings(group, made._number(state))
         rule = made._rule
-        settings = rule.prepare(**settings) if rule.prepare else settings
+        settings = rule.prepared(settings)
         trace = trace_step(rule.program, [double] * (2 + len(made._names(group))), settings)
         assert len(trace.results) == 1 + len(made._names(group)) and trace.numbers
     assert isinstance(steps.SGD, steps.Step)

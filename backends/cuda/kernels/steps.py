@@ -19,13 +19,20 @@ from lucidgrad.backends.cuda.tables import capacity, in_order
 __all__ = ["TABLE", "source_of"]
 
 
-def source_of(name: str, trace: StepTrace, tensors: int, recorded: bool = False) -> str:
-    """The source of a step's kernel for up to so many tensors; ``recorded``: its settings are in memory."""
+def source_of(name: str, trace: StepTrace, tensors: int, recorded: bool = False, optional: bool = False) -> str:
+    """The source of a step's kernel for up to so many tensors.
+
+    ``recorded``: its settings are in memory. ``optional``: it does nothing if a number in memory is not zero.
+    """
     types = [CUDA.stored(dtype) for dtype in trace.stored]
-    count = len(trace.numbers)
-    parameters = ", const double *s" if recorded else "".join(f", double s{k}" for k in range(count))
-    settings = [f"const double s{k} = s[{k}];" for k in range(count if recorded else 0)]
-    pointers = [
+    own = [k for k, (setting, _) in enumerate(trace.numbers) if setting not in trace.there]
+    apart = [k for k, (setting, _) in enumerate(trace.numbers) if setting in trace.there]
+    parameters = ["const double *s"] if recorded else [f"double s{k}" for k in own]
+    parameters += [f"const double *p{k}" for k in apart] + (["const bool *left_out"] if optional else [])
+    settings = [f"const double s{k} = s[{at}];" for at, k in enumerate(own if recorded else ())]
+    settings += [f"const double s{k} = *p{k};" for k in apart]
+    pointers = ["if (*left_out) return;"] if optional else []
+    pointers += [
         f"{kept} *const a{k} = static_cast<{kept} *>(table.lists[{k}][blockIdx.y]);" for k, kept in enumerate(types)
     ]
     body = "\n        ".join(step_body(trace, CUDA))
@@ -35,7 +42,7 @@ def source_of(name: str, trace: StepTrace, tensors: int, recorded: bool = False)
 typedef long long I;
 struct Table {{ void *lists[{len(types)}][{tensors}]; I sizes[{tensors}]; }};
 
-extern "C" __global__ void __launch_bounds__({THREADS}, 1) {name}(Table table{parameters}) {{
+extern "C" __global__ void __launch_bounds__({THREADS}, 1) {name}({", ".join(["Table table", *parameters])}) {{
     {" ".join([*pointers, *settings])}
     const I size = table.sizes[blockIdx.y];
     for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (I)gridDim.x * blockDim.x) {{
@@ -50,27 +57,32 @@ class _LaunchedStep:
 
     def __init__(self, name: str, trace: StepTrace) -> None:
         name = identifier(name)
-        self.names = [setting for setting, _ in trace.numbers]
+        self.names = [setting for setting, _ in trace.numbers if setting not in trace.there]
+        self.apart = [setting for setting, _ in trace.numbers if setting in trace.there]
         self.name, self.trace, self.each = name, trace, 8 * (len(trace.arrays) + 1)
-        self.kernels: dict[tuple[int, bool], Any] = {}
+        self.kernels: dict[tuple[int, bool, bool], Any] = {}
 
-    def kernel(self, tensors: int, recorded: bool = False) -> Any:
-        """The kernel with a table for so many tensors; ``recorded``: its settings are in memory."""
-        made = self.kernels.get((tensors, recorded))
+    def kernel(self, tensors: int, recorded: bool = False, optional: bool = False) -> Any:
+        """The kernel with a table for so many tensors, see `source_of`."""
+        made = self.kernels.get((tensors, recorded, optional))
         if made is None:
-            text = source_of(self.name, self.trace, tensors, recorded)
-            made = self.kernels[tensors, recorded] = cupy.RawKernel(text, self.name, options=OPTIONS)
+            text = source_of(self.name, self.trace, tensors, recorded, optional)
+            made = self.kernels[tensors, recorded, optional] = cupy.RawKernel(text, self.name, options=OPTIONS)
         return made
 
-    def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any], repeated: Any = None) -> None:
+    def __call__(
+        self, columns: Sequence[Sequence[Any]], settings: dict[str, Any], repeated: Any = None, unless: Any = None
+    ) -> None:
         """Take the step; what is not in order in memory is copied there and back.
 
-        ``repeated`` says which settings are others in each launch of a graph, and where these are.
+        ``repeated`` says which settings are others in each launch of a graph, and where these are. ``unless`` is an
+        array: if it is true, the step is left out.
         """
         numbers = [settings[name] for name in self.names] if repeated is None else [repeated(self.names)]
+        numbers += [settings[name] for name in self.apart] + ([] if unless is None else [unless])
         later: list[tuple[Any, Any]] = []
         room = capacity(self.each, len(columns[0]))
-        kernel = self.kernel(room, repeated is not None)
+        kernel = self.kernel(room, repeated is not None, unless is not None)
         for start in range(0, len(columns[0]), room):
             part = []
             for k, column in enumerate(columns):
