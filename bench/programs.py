@@ -35,6 +35,9 @@ from .program_cases import CASES, Case, jax_of
 
 Ways = dict[str, Callable[[], Any]]
 
+#: Seconds before a library's turn: threads of the one before stay awake for a while, and would be in its way.
+PAUSE = 0.03
+
 
 def settled(case: Case, **options: Any) -> tuple[Any, Sequence[Any]]:
     """The compiled function, called until it has a program, and its arguments."""
@@ -72,6 +75,8 @@ def measured(ways: Ways, clock: Callable[[], float], rounds: int) -> dict[str, f
         run()
     for number in range(rounds):
         for name, run in list(ways.items())[:: -1 if number % 2 else 1]:  # nobody always comes after the same other
+            time.sleep(PAUSE)
+            run()
             begin, count = clock(), 0
             while clock() - begin < 0.01 or count < 6:
                 run()

@@ -2,19 +2,41 @@
 
    A loop's units are taken in portions by whoever is there. The caller never waits for a helper that has not begun:
    where other programs use the processors, helpers come late or not at all, and the caller does all of the work
-   instead of waiting for its share to be done. Helpers sleep between loops. */
+   instead of waiting for its share to be done.
+
+   Waking a thread takes longer than many a loop, on virtual machines a hundred microseconds, and loop often follows
+   loop. So who waits, a helper for the next loop or the caller for the last portion, looks for a moment before it
+   sleeps. Neither takes a lock for that: a helper says that it is inside before it takes a seat, the caller takes the
+   seats away before it asks who is inside. */
 #include <pthread.h>
 #include <signal.h>
 #include "parallel.h"
 #include "vector_math.h"
 
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* one loop at a time has helpers */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  /* for everything below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  /* of those who sleep */
 static pthread_cond_t begun = PTHREAD_COND_INITIALIZER, ended = PTHREAD_COND_INITIALIZER;
-static int helpers, seats, inside; /* how many there are, may still join, and are at work */
+static int helpers;         /* how many there are */
+static int seats, inside;   /* how many may still join, and are at work */
+static int asleep, waiting; /* how many sleep, and whether the caller does */
 static lg_body body;
 static void *task;
 static long count, portion, taken;
+
+#define LOAD(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
+#define STORE(x, value) __atomic_store_n(&(x), value, __ATOMIC_SEQ_CST)
+#define ADD(x, n) __atomic_add_fetch(&(x), n, __ATOMIC_SEQ_CST)
+
+/* How often somebody looks before going to sleep: some ten nanoseconds each. */
+enum { FOR_WORK = 3000, FOR_THE_END = 10000 };
+
+static inline void moment(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 
 static void work(void) {
     long at;
@@ -22,16 +44,30 @@ static void work(void) {
         body(task, at, count - at < portion ? count : at + portion);
 }
 
+static int take_seat(void) {
+    int free = LOAD(seats);
+    while (free > 0)
+        if (__atomic_compare_exchange_n(&seats, &free, free - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return 1;
+    return 0;
+}
+
 static void *help(void *ignored) {
-    pthread_mutex_lock(&lock);
     for (;;) {
-        while (!seats) pthread_cond_wait(&begun, &lock);
-        seats--;
-        inside++;
-        pthread_mutex_unlock(&lock);
-        work();
-        pthread_mutex_lock(&lock);
-        if (!--inside) pthread_cond_signal(&ended);
+        for (int k = FOR_WORK; k && !LOAD(seats); k--) moment();
+        if (!LOAD(seats)) {
+            pthread_mutex_lock(&lock);
+            ADD(asleep, 1);
+            while (!LOAD(seats)) pthread_cond_wait(&begun, &lock);
+            ADD(asleep, -1);
+            pthread_mutex_unlock(&lock);
+        }
+        ADD(inside, 1);
+        if (take_seat()) work();
+        if (!ADD(inside, -1) && LOAD(waiting)) {
+            pthread_mutex_lock(&lock);
+            pthread_cond_signal(&ended);
+            pthread_mutex_unlock(&lock);
+        }
     }
     return ignored;
 }
@@ -53,20 +89,25 @@ EXPORT void lg_parallel(lg_body b, void *t, long n, long grain, int threads) {
         b(t, 0, n);
         return;
     }
-    pthread_mutex_lock(&lock);
     if (helpers < threads - 1) hire(threads - 1);
     body = b, task = t, count = n, portion = grain, taken = 0;
     const long portions = (n + grain - 1) / grain;
-    seats = portions < threads ? (int)portions - 1 : threads - 1;
-    pthread_cond_broadcast(&begun);
-    pthread_mutex_unlock(&lock);
+    STORE(seats, portions < threads ? (int)portions - 1 : threads - 1);
+    if (LOAD(asleep)) {
+        pthread_mutex_lock(&lock);
+        pthread_cond_broadcast(&begun);
+        pthread_mutex_unlock(&lock);
+    }
     work();
-    for (int patience = 2000; patience && __atomic_load_n(&inside, __ATOMIC_RELAXED); patience--)
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    pthread_mutex_lock(&lock);
-    seats = 0;
-    while (inside) pthread_cond_wait(&ended, &lock);
-    pthread_mutex_unlock(&lock);
+    STORE(seats, 0);
+    for (int k = FOR_THE_END; k && LOAD(inside); k--) moment();
+    if (LOAD(inside)) {
+        pthread_mutex_lock(&lock);
+        STORE(waiting, 1);
+        while (LOAD(inside)) pthread_cond_wait(&ended, &lock);
+        STORE(waiting, 0);
+        pthread_mutex_unlock(&lock);
+    }
     pthread_mutex_unlock(&owner);
 }
 
@@ -76,7 +117,7 @@ static void forked(void) {
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&begun, NULL);
     pthread_cond_init(&ended, NULL);
-    helpers = seats = inside = 0;
+    helpers = seats = inside = asleep = waiting = 0;
 }
 
 __attribute__((constructor)) static void prepare(void) { pthread_atfork(NULL, NULL, forked); }

@@ -53,7 +53,11 @@ EXPORT void lg_products_begin(lg_parallel_for p, int (*get)(void), void (*set)(i
     pthread_atfork(NULL, NULL, forked);
 }
 
-enum { TURNED = 112, BLOCK = 32 }; /* CBLAS's word; rows or columns that stay together: edges cost */
+enum {
+    TURNED = 112, /* CBLAS's word */
+    BLOCK = 16,   /* rows or columns that stay together: edges cost */
+    EACH = 2      /* portions for each thread: each repeats work, and threads do not always begin together */
+};
 
 #define SELF "products.c"
 #include "both_floats.h"
@@ -65,7 +69,7 @@ typedef void (*NAME(gemm))(int, int, int, long, long, long, REAL, const REAL *, 
 typedef struct {
     NAME(gemm) gemm;
     int turn_a, turn_b, by_rows; /* divided: rows of the result, or its columns */
-    long portion;                /* how many of them */
+    long portions;               /* of how many */
     long m, n, k;
     const REAL *a, *b;
     REAL *c, beta;
@@ -76,9 +80,10 @@ typedef struct {
 static void NAME(part)(void *task, long begin, long end)
 {
     const NAME(task) *t = task;
-    const long all = t->by_rows ? t->m : t->n;
-    for (long from = begin * t->portion; begin < end; begin++, from += t->portion) {
-        const long some = all - from < t->portion ? all - from : t->portion;
+    const long all = t->by_rows ? t->m : t->n, blocks = (all + BLOCK - 1) / BLOCK;
+    for (; begin < end; begin++) {
+        const long from = blocks * begin / t->portions * BLOCK, to = blocks * (begin + 1) / t->portions * BLOCK;
+        const long some = (to < all ? to : all) - from;
         const REAL *a = t->a, *b = t->b;
         REAL *c = t->c;
         if (t->by_rows)
@@ -94,12 +99,10 @@ static void NAME(part)(void *task, long begin, long end)
 EXPORT void NAME(lg_products)(NAME(gemm) gemm, int turn_a, int turn_b, long m, long n, long k, const REAL *a, long lda,
                               const REAL *b, long ldb, REAL beta, REAL *c, long ldc, int threads)
 {
-    const long all = m > n ? m : n, blocks = (all + BLOCK - 1) / BLOCK;
-    const double work = (double)m * n * k / (1 << 23); /* portions that are worth a call */
-    const long wanted = work < threads ? threads : work > 4 * threads ? 4 * threads : (long)work;
-    const long portion = (blocks + wanted - 1) / wanted * BLOCK;
-    NAME(task) t = {gemm, turn_a, turn_b, m > n, portion, m, n, k, a, b, c, beta, lda, ldb, ldc};
-    parallel(NAME(part), &t, (all + portion - 1) / portion, 1, threads);
+    const long blocks = ((m > n ? m : n) + BLOCK - 1) / BLOCK;
+    const long portions = blocks < EACH * threads ? blocks : EACH * threads;
+    NAME(task) t = {gemm, turn_a, turn_b, m > n, portions, m, n, k, a, b, c, beta, lda, ldb, ldc};
+    parallel(NAME(part), &t, portions, 1, threads);
 }
 
 #endif

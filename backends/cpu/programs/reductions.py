@@ -18,6 +18,9 @@ from .steps import PART, Step, is_part, pointer, real
 
 __all__ = ["accepts", "plan", "plan_sum"]
 
+#: Columns of a matrix that a thread adds up together, at least: it comes by all rows for them.
+NARROW = 256
+
 PAIRWISE = """
 static T lg_pairwise_T(const T *x, long n, long step)
 {
@@ -169,7 +172,8 @@ class _Fold(_Reading):
         self.rowwise = bool(self.gone) and not (self.kept and abs(self.own[-1]) < abs(self.lost[-1]))
         if self.kept:
             self.units = self.kept[0]
-            self.grain = max(1, 32768 * self.units // max(self.elements, 1))
+            narrow = 1 if self.rowwise or len(self.kept) > 1 else NARROW
+            self.grain = max(narrow, 32768 * self.units // max(self.elements, 1))
 
     def proposals(self) -> list[tuple[int, int]]:
         rows = self.rowwise and len(self.kept) == 1

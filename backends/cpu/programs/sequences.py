@@ -109,8 +109,8 @@ class _Layer:
         elements = self.work // panels.PRODUCTS + self.steps * self.size * WORK
         lines = [f"const long from = {rows};", "(void)from, (void)to;", *lines]
         step = Written(self.given, self.made, lines, units=units, elements=elements, kernels=self.kernels)
-        portions = 2 * threads.get_num_threads()
-        step.grain = max(panels.WORTH, -(-self.batch // (portions * panels.WORTH)) * panels.WORTH)
+        share = -(-self.batch // (threads.get_num_threads() * panels.WORTH)) * panels.WORTH
+        step.grain = max(panels.WORTH, share)  # more rows at a time read the weights less often
         step.multiplies = is_large(self.work)
         self.planner.append(step)
 
