@@ -17,6 +17,8 @@ def step_of(recipe: Any, kind: Any) -> Callable[..., Any]:
 
     On a back end whose calls cost more than Python, rules are one call wherever they can be.
     """
+    if recipe.joint is not None:
+        return _joint_step(recipe.joint)
     if not recipe.plain:
         return lambda node, xp, g, saved, pending, add, needed: add.__self__.pull_all(node, xp, g, saved)
     wanted = tuple(i for i, _ in recipe.pulls)
@@ -24,6 +26,9 @@ def step_of(recipe: Any, kind: Any) -> Callable[..., Any]:
     rules = [recipe.primitive.rules[i] for i in wanted]
     single = recipe.only is not None
     step = _written_step(wanted, words, single)(*rules)
+    adding = getattr(device.by_array.get(kind), "adding", None)
+    if adding and single and recipe.primitive.placing:
+        return _placing_step(recipe, adding, step)
     fuses = getattr(device.by_array.get(kind), "fuses", False)
     fused = recipe.fused(kind, tuple(i in wanted for i in range(len(recipe.primitive.arrays)))) if fuses else None
     if fused is None:
@@ -42,6 +47,64 @@ def _sending(i: int, single: bool, made: str, fitting: list[str]) -> list[str]:
     if single:
         return ["parent = node.origin", *part]
     return [f"parent = node.origin[{i}]", "if needed is None or parent in needed:", *deep(part)]
+
+
+def _joint_step(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The step of a rule that gives the cotangents of all inputs at once; who watches nodes does not come here."""
+
+    def step(node: Any, xp: Any, g: Any, s: Any, pending: Any, add: Any, needed: Any) -> None:
+        fits = node.fit
+        for i, (parent, ct) in enumerate(zip(node.inputs, rule(xp, g, s), strict=True)):
+            if parent is None or ct is None or needed is not None and parent not in needed:
+                continue
+            if fits is not None:
+                ct = fit(xp, ct, fits[i])
+            if parent in pending:
+                add(parent, ct)
+            else:
+                pending[parent] = ct
+
+    return step
+
+
+class _Adding:
+    """A namespace in which kernels that put values among zeros add them to a sum instead."""
+
+    __slots__ = ("kernels", "total", "xp")
+
+    def __init__(self, total: Any, kernels: dict[str, Any], xp: Any) -> None:
+        self.total, self.kernels, self.xp = total, kernels, xp
+
+    def __getattr__(self, name: str) -> Any:
+        kernel = self.kernels.get(name)
+        return getattr(self.xp, name) if kernel is None else functools.partial(self._added, kernel)
+
+    def _added(self, kernel: Any, *args: Any, **keywords: Any) -> Any:
+        kernel(self.total, *args, **keywords)
+        return self.total
+
+
+def _placing_step(recipe: Any, kernels: dict[str, Any], other: Callable[..., Any]) -> Callable[..., Any]:
+    """The step of a rule that puts the cotangent among zeros: the first makes a sum that later ones add to.
+
+    So many parts of one array cost one array of its size, and each no more than its own.
+    """
+    index = recipe.index
+
+    def step(node: Any, xp: Any, g: Any, s: Any, pending: Any, add: Any, needed: Any) -> None:
+        walk, parent, total = add.__self__, node.origin, pending.get(node.origin)
+        plain = node.fit is None or not node.fit[index][2] and node.fit[index][1] == g.dtype
+        if total is None or not plain or type(total) is not type(g) or total.dtype != g.dtype:
+            other(node, xp, g, s, pending, add, needed)
+            if total is None and plain:
+                walk.owned.add(parent)
+            return
+        if parent not in walk.owned:
+            total = pending[parent] = device.by_array[type(total)].copy(total)
+            walk.owned.add(parent)
+        recipe.only(_Adding(total, kernels, xp), g, s)
+
+    return step
 
 
 @functools.cache

@@ -1,120 +1,96 @@
 """``python -m bench.large``: large arrays, forward and backward, beside PyTorch; what memory and threads cost.
 
-Every case is checked against PyTorch's gradients first; then all run in turns, and the ratio is formed in each round.
-The column "compiled" is lucidgrad under ``lg.compile``, whose compilation is no part of the time.
+The cases are a group of ``python -m bench.eager``, which measures them with two threads here. Each says how many arrays
+of its size must be read or written at least, if every pass reads and writes each array once: from that, the share of the
+bytes per second that a copy reaches.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
 import sys
-import time
 from collections.abc import Callable
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
-from lucidgrad.bench import machine
+import numpy as np
 
 ROWS, COLUMNS = 4096, 1024
-GOAL = 1.0
+SIZE = ROWS * COLUMNS * 4  # bytes
+WORDS, WIDTH = 50_000, 128  # of a table of embeddings
 
-#: Formulas of a namespace and three arrays of ROWS x COLUMNS.
-CASES: dict[str, Callable[..., Any]] = {
-    "tanh": lambda xp, x, y, z: xp.tanh(x),
-    "sigmoid": lambda xp, x, y, z: xp.sigmoid(x),
-    "gelu": lambda xp, x, y, z: xp.gelu(x),
-    "silu": lambda xp, x, y, z: xp.silu(x),
-    "softplus": lambda xp, x, y, z: xp.softplus(x),
-    "relu": lambda xp, x, y, z: xp.relu(x),
-    "x * y + z": lambda xp, x, y, z: x * y + z,
-    "exp and log": lambda xp, x, y, z: xp.exp(x) * y + xp.log(z + 1.0),
-    "sum, axis 0": lambda xp, x, y, z: xp.sum(x, dim=0),
-    "sum, axis 1": lambda xp, x, y, z: xp.sum(x, dim=1),
-    "logsumexp": lambda xp, x, y, z: xp.logsumexp(x, dim=1),
-    "var": lambda xp, x, y, z: xp.var(x, dim=1, correction=1),
-    "softmax": lambda xp, x, y, z: xp.softmax(x, dim=1),
+Arrays = list[np.ndarray]
+
+
+def dense(rng: np.random.Generator) -> Arrays:
+    """Normal numbers, and twice some between 0 and 1."""
+    return [rng.standard_normal((ROWS, COLUMNS), np.float32), *rng.random((2, ROWS, COLUMNS), np.float32)]
+
+
+def one(rng: np.random.Generator) -> Arrays:
+    return dense(rng)[:1]
+
+
+def classes(rng: np.random.Generator) -> Arrays:
+    return [*one(rng), rng.integers(0, COLUMNS, ROWS)]
+
+
+def normed(rng: np.random.Generator) -> Arrays:
+    return [*one(rng), *rng.random((2, COLUMNS), np.float32)]
+
+
+def table(rng: np.random.Generator) -> Arrays:
+    return [rng.standard_normal((WORDS, WIDTH), np.float32), rng.integers(0, WORDS, 4096)]
+
+
+@dataclass(frozen=True)
+class Large:
+    """A formula of a namespace, its functions of layers and arrays; those of floats get gradients."""
+
+    formula: Callable[..., Any]
+    arrays: Callable[[np.random.Generator], Arrays] = one
+    traffic: float = 5 * SIZE  # bytes that must be moved, forward and backward
+    goal: float = 1.0
+
+    def step(self, m: Any) -> Callable[[], list[Any]]:
+        """The function that runs the case once with a library, and returns the gradients."""
+        given = [m.tensor(a, requires_grad=a.dtype.kind == "f") for a in self.arrays(np.random.default_rng(0))]
+        wanted = [x for x in given if x.requires_grad]
+        functions, formula = m.nn.functional, self.formula
+        shape = tuple(formula(m, functions, *given).shape)
+        seed = m.tensor(np.random.default_rng(1).random(shape, np.float32))
+
+        def run() -> list[Any]:
+            for x in wanted:
+                x.grad = None
+            formula(m, functions, *given).backward(seed)
+            return [x.grad for x in wanted]
+
+        return run
+
+
+CASES = {
+    "tanh": Large(lambda m, f, x: m.tanh(x)),
+    "sigmoid": Large(lambda m, f, x: m.sigmoid(x)),
+    "gelu": Large(lambda m, f, x: f.gelu(x)),
+    "silu": Large(lambda m, f, x: f.silu(x)),
+    "softplus": Large(lambda m, f, x: f.softplus(x)),
+    "relu": Large(lambda m, f, x: m.relu(x)),
+    "x * y + z": Large(lambda m, f, x, y, z: x * y + z, dense, 11 * SIZE),
+    "exp and log": Large(lambda m, f, x, y, z: m.exp(x) * y + m.log(z + 1.0), dense, 18 * SIZE),
+    "sum over axis 0": Large(lambda m, f, x: m.sum(x, dim=0), traffic=2 * SIZE),
+    "sum over axis 1": Large(lambda m, f, x: m.sum(x, dim=1), traffic=2 * SIZE),
+    "max over axis 1": Large(lambda m, f, x: m.amax(x, dim=1), traffic=2 * SIZE, goal=0.6),
+    "logsumexp": Large(lambda m, f, x: m.logsumexp(x, dim=1), traffic=3 * SIZE, goal=0.6),
+    "var": Large(lambda m, f, x: m.var(x, dim=1, correction=1), traffic=3 * SIZE, goal=0.6),
+    "softmax": Large(lambda m, f, x: f.softmax(x, dim=1)),
+    "layer norm": Large(lambda m, f, x, w, b: f.layer_norm(x, (COLUMNS,), w, b), normed),
+    "cross-entropy": Large(lambda m, f, x, i: f.cross_entropy(x, i), classes, 3 * SIZE, goal=0.6),
+    "embedding 50k x 128": Large(
+        lambda m, f, x, i: f.embedding(i, x), table, WORDS * WIDTH * 4 + 4 * 4096 * WIDTH * 4, goal=0.6
+    ),
 }
 
-
-def peers() -> tuple[Any, Any]:
-    """The namespaces of PyTorch and of lucidgrad."""
-    import torch
-
-    import lucidgrad as lg
-
-    torch.set_num_threads(machine.threads())
-    names = ("tanh", "sigmoid", "relu", "exp", "log", "sum", "logsumexp", "var", "softmax", "tensor")
-    functions = {name: getattr(torch.nn.functional, name) for name in ("gelu", "silu", "softplus")}
-    return SimpleNamespace(**functions, **{name: getattr(torch, name) for name in names}), lg
-
-
-def step(xp: Any, formula: Callable[..., Any], arrays: list[Any], seed: Any) -> Callable[[], list[Any]]:
-    """The function that runs a case once, and returns the gradients."""
-    inputs = [xp.tensor(a, requires_grad=True) for a in arrays]
-    cotangent = xp.tensor(seed)
-
-    def run() -> list[Any]:
-        for x in inputs:
-            x.grad = None
-        formula(xp, *inputs).backward(cotangent)
-        return [x.grad for x in inputs]
-
-    return run
-
-
-def ratios(ours: list[Callable[[], Any]], theirs: Callable[[], Any], rounds: int) -> tuple[list[Any], list[float]]:
-    """Each of our times as a ratio to theirs, by round, and their seconds."""
-    found: list[list[float]] = [[] for _ in ours]
-    seconds = []
-    for k in range(rounds):
-        times = {}
-        for run in (*ours, theirs) if k % 2 else (theirs, *reversed(ours)):
-            start = time.perf_counter()
-            run()
-            times[run] = time.perf_counter() - start
-        for column, run in zip(found, ours, strict=True):
-            column.append(times[run] / times[theirs])
-        seconds.append(times[theirs])
-    return found, seconds
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.large", description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, default=2, help="threads of both, default %(default)s")
-    parser.add_argument("--rounds", type=int, default=25, help="default %(default)s")
-    parser.add_argument("--cases", metavar="A,B", help=f"these only, of: {', '.join(CASES)}")
-    options = parser.parse_args()
-    machine.pin_threads(options.threads)
-
-    import numpy as np
-
-    torch, lg = peers()
-    rng = np.random.default_rng(0)
-    arrays = [rng.standard_normal((ROWS, COLUMNS), np.float32), *(rng.random((2, ROWS, COLUMNS), np.float32))]
-    print(f"{ROWS} x {COLUMNS} float32, forward and backward, {options.threads} threads, goal {GOAL:.2f}\n")
-    print(f"{'':16}{'PyTorch':>10}{'lucidgrad':>11}   quartiles{'compiled':>13}")
-    missed = []
-    for name in options.cases.split(",") if options.cases else CASES:
-        formula = CASES[name]
-        seed = rng.random(formula(lg, *map(lg.tensor, arrays)).shape, np.float32)
-        ours, theirs = (step(xp, formula, arrays, seed) for xp in (lg, torch))
-        compiled = lg.compile(step(lg, formula, arrays, seed), fullgraph=True)
-        for run in (ours, compiled, compiled):  # the first call of what is compiled is the function itself
-            for own, other in zip(run(), theirs(), strict=True):
-                if other is not None:
-                    np.testing.assert_allclose(own.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
-        (found, programs), seconds = ratios([ours, compiled], theirs, options.rounds)
-        low, middle, high = statistics.quantiles(found, n=4)
-        print(
-            f"{name:16}{statistics.median(seconds) * 1e3:7.1f} ms{middle:11.2f}   {low:.2f} .. {high:.2f}"
-            f"{statistics.median(programs):10.2f}",
-            flush=True,
-        )
-        missed += [name] if middle > GOAL else []
-    print(f"\nmissed: {', '.join(missed) or 'none'}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    from bench.eager import main
+
+    sys.exit(main(["--groups", "large", "--threads", "2", *sys.argv[1:]]))

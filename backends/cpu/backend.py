@@ -2,6 +2,7 @@
 
 import array
 import functools
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,6 +37,15 @@ _LARGE = 1 << 18  # bytes from which fresh memory is dear
 _TYPED = (np.generic, array.array, bytearray, memoryview)  # data that has a dtype
 
 
+def _alone() -> int:
+    view = np.empty(1).reshape(1, 1)
+    base = view.base
+    return sys.getrefcount(base)
+
+
+_ALONE = _alone()  # how many references an array has that only a view of it, and who asks, hold
+
+
 class CPU(Backend):
     """Arrays are ``numpy.ndarray``; NumPy's scalars may pass through a walk but never into a tensor."""
 
@@ -44,6 +54,7 @@ class CPU(Backend):
     library = np
     limit: ClassVar[int | None] = 8191  # from where on a loop of its own pays
     steady = True
+    adding = kernels.ADDING
     quiet = staticmethod(functools.partial(np.errstate, all="ignore"))
 
     def __init__(self) -> None:
@@ -90,7 +101,12 @@ class CPU(Backend):
         return base if type(base) is np.ndarray else array
 
     def owns(self, array: Any) -> bool:
-        return bool(array.flags.owndata)
+        flags = array.flags
+        if flags.owndata:
+            return True
+        base = array.base  # what a rule reshaped is as good as new, if nobody else knows the array that it was
+        whole = type(base) is np.ndarray and base.nbytes == array.nbytes and flags.c_contiguous
+        return whole and base.flags.owndata and bool(flags.writeable) and sys.getrefcount(base) == _ALONE
 
     def strided(self, vector: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
         width = vector.dtype.itemsize  # of the bytes, and not NumPy's as_strided, which hides what owns the memory

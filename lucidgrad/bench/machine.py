@@ -6,6 +6,7 @@ import datetime
 import os
 import platform
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 POOLS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
@@ -47,6 +48,20 @@ def describe() -> dict[str, object]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
+
+
+def bandwidth(clock: Callable[[], float], size: int = 1 << 26) -> float:
+    """Bytes per second that a copy by one thread reads and writes: what no pass over memory can beat by much."""
+    import numpy as np
+
+    source, target = np.zeros(size, np.uint8), np.empty(size, np.uint8)
+    source[::4096] = 1  # pages of its own, not all the same one
+    best = float("inf")
+    for _ in range(6):  # the first maps the target's pages
+        start = clock()
+        np.copyto(target, source)
+        best = min(best, clock() - start)
+    return 2 * size / best
 
 
 def _cpu_model() -> str:

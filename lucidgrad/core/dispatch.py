@@ -207,6 +207,15 @@ def _forget(key: int, _: Any) -> None:
     copies.pop(key, None)
 
 
+def share_memory(primitive: Primitive, x: Any, out: Sequence[Any], keywords: dict[str, Any]) -> None:
+    """Note of all views that a call returned what they are views of."""
+    for made in out:
+        if type(made.array) is type(x.array):
+            made._alias = alias_of(x, (), f"is one of several views that {primitive.name} returned")
+            if device.copying:
+                track_copy(x, made, primitive.name, keywords)
+
+
 def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alias | None:
     """The alias of a view of x. Without steps its history, and that of its own views, can't be replayed."""
     if x._alias is INFERENCE:
@@ -357,10 +366,8 @@ def apply(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any], s
         for made, end in zip(out, record_fork(*call, [True] * len(y)) if wanted and out else ()):
             if made.array.dtype in floats:
                 made._node, made._alias = end, None
-        for made in out if primitive.view else ():
-            if tensor is not None and type(made.array) is type(tensor.array):
-                made._alias = alias_of(tensor, (), f"is one of several views that {primitive.name} returned")
-                track_copy(tensor, made, primitive.name, keywords)
+        if primitive.view and tensor is not None:
+            share_memory(primitive, tensor, out, keywords)
     if unusual and state.told is not None:
         state.told(primitive, tuple(args), out)
     return out

@@ -14,16 +14,12 @@
 /* y (size, m): zeros, plus g (n, m) at the rows i; those from unit * stretch up to the next unit's. */
 typedef struct { const REAL *g; const I *i; REAL *y; I n, m, size, stretch; } NAME(put_rows_task);
 
-EXPORT void NAME(put_rows)(const void *task, long begin, long end)
+static void NAME(add_stretch)(const NAME(put_rows_task) *t, I first, I last)
 {
-    const NAME(put_rows_task) *t = task;
     const REAL *restrict g = t->g;
     const I *restrict i = t->i;
-    const I first = begin * t->stretch, m = t->m, n = t->n;
-    const I last = end * t->stretch < t->size ? end * t->stretch : t->size;
+    const I m = t->m, n = t->n;
     REAL *restrict y = t->y;
-    if (first >= last) return;
-    memset(y + first * m, 0, (size_t)((last - first) * m) * sizeof(REAL));
     if (m == 1) {
         for (I k = 0; k < n; k++)
             if (i[k] >= first && i[k] < last) y[i[k]] += g[k];
@@ -35,6 +31,23 @@ EXPORT void NAME(put_rows)(const void *task, long begin, long end)
         REAL *restrict to = y + i[k] * m;
         for (I j = 0; j < m; j++) to[j] += from[j];
     }
+}
+
+EXPORT void NAME(put_rows)(const void *task, long begin, long end)
+{
+    const NAME(put_rows_task) *t = task;
+    const I first = begin * t->stretch, last = end * t->stretch < t->size ? end * t->stretch : t->size;
+    if (first >= last) return;
+    memset(t->y + first * t->m, 0, (size_t)((last - first) * t->m) * sizeof(REAL));
+    NAME(add_stretch)(t, first, last);
+}
+
+/* The same, added to what y holds. */
+EXPORT void NAME(add_rows)(const void *task, long begin, long end)
+{
+    const NAME(put_rows_task) *t = task;
+    const I first = begin * t->stretch, last = end * t->stretch < t->size ? end * t->stretch : t->size;
+    if (first < last) NAME(add_stretch)(t, first, last);
 }
 
 #endif

@@ -20,10 +20,24 @@ def put_rows(g: Any, i: Any, size: int) -> Any:
     """Zeros of ``size`` rows, to which those of g are added at the places i, all of them inside; or None."""
     if g.size < WORTH or not g.size or not plain(g) or (function := _LIBRARY.get("put_rows", g.dtype)) is None:
         return None
-    n, m = g.shape
+    y = memory.empty((size, g.shape[1]), g.dtype)
+    _run(function, g, i, y, max(g.size, y.size))
+    return y
+
+
+def add_rows(y: Any, g: Any, i: Any) -> bool:
+    """Add the rows of g to those of y at the places i, all of them inside; False if that is for NumPy."""
+    if g.size < WORTH or not plain(g) or not plain(y) or y.dtype != g.dtype:
+        return False
+    if (function := _LIBRARY.get("add_rows", g.dtype)) is None:
+        return False
+    _run(function, g, i, y, g.size)
+    return True
+
+
+def _run(function: int, g: Any, i: Any, y: Any, work: int) -> None:
+    (n, m), size = g.shape, len(y)
     i = np.ascontiguousarray(i, np.int64)
-    y = memory.empty((size, m), g.dtype)
     units = min(STRETCHES if y.size >= MANY else 1, size)
     task = pack("7q", address(g), address(i), address(y), n, m, size, -(-size // units))
-    run(function, task, units, max(g.size, y.size))
-    return y
+    run(function, task, units, work)

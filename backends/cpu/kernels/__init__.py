@@ -15,10 +15,10 @@ from .linalg import TABLE as LINALG
 from .recurrence import TABLE as RECURRENCE
 from .reduction import TABLE as REDUCTION
 from .rows import TABLE as ROWS
-from .shape import TABLE as SHAPE
+from .shape import ADDING, TABLE as SHAPE
 from .windows import TABLE as WINDOWS
 
-__all__ = ["COMPLEX", "TABLE"]
+__all__ = ["ADDING", "COMPLEX", "TABLE"]
 
 
 def elementwise_step(*args: Any) -> None:

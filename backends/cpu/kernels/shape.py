@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from lucidgrad.backends.cpu.compiled import puts
+from lucidgrad.backends.cpu.compiled import memory, puts
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 from lucidgrad.keys import At, joined
 
 from .halves import HALF
+
+
+_ONE, _EVERYTHING = At(), slice(None)
 
 
 # -- shapes --------------------------------------------------------------------------------------
@@ -113,6 +116,19 @@ def concat(*xs: Any, axis: int | None = 0) -> Any:
     return np.concatenate(xs, axis)
 
 
+def split_with_sizes(x: Any, split_sizes: Any, axis: int = 0) -> Any:
+    usual = type(split_sizes) is tuple and type(axis) is int and -x.ndim <= axis < x.ndim
+    if not usual or {*map(type, split_sizes)} - {int} or min(split_sizes, default=-1) < 0:
+        return _program("split_with_sizes")(x, split_sizes=split_sizes, axis=axis)
+    lead, parts, end = (_EVERYTHING,) * (axis % x.ndim), [], 0
+    for n in split_sizes:
+        start, end = end, end + n
+        parts.append(x[(*lead, slice(start, end))])
+    if end != x.shape[axis]:
+        raise ValueError(f"split_with_sizes: given sizes {split_sizes}, expected a sum of {x.shape[axis]}")
+    return tuple(parts)
+
+
 def stack(*xs: Any, axis: int = 0) -> Any:
     if axis:
         rank = np.ndim(xs[0]) + 1
@@ -153,9 +169,6 @@ def put_add(g: Any, key: Any, shape: Any) -> Any:
     y = np.zeros(shape, g.dtype)
     y[key] = g
     return y
-
-
-_ONE, _EVERYTHING = At(), slice(None)
 
 
 def pick(x: Any, at: Any, key: tuple[Any, ...]) -> Any:
@@ -202,6 +215,10 @@ def nonzero(x: Any) -> Any:
 def take(x: Any, i: Any, axis: int | None = None) -> Any:
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: given an array of dimension {x.ndim} and no axis, expected one or dimension 1")
+    if x.ndim and i.size * x.itemsize * (x.size // x.shape[axis or 0] if x.size else 0) >= memory.LEAST:
+        size = x.shape[axis or 0]  # into memory that was used before; NumPy checks and writes in two passes then
+        y = memory.empty((*x.shape[: axis or 0], *i.shape, *x.shape[axis + 1 if axis else 1 :]), x.dtype)
+        return x.take(_in_bounds("take", i, size), axis, y, "clip")
     return x.take(i, axis)
 
 
@@ -379,8 +396,28 @@ def extreme_put(x: Any, src: Any, i: Any, *, axis: int, largest: bool = True) ->
 
 _KERNELS = (
     reshape, broadcast_to, expand_dims, squeeze, permute_dims, moveaxis, matrix_transpose, flip, roll,
-    tril, triu, diagonal, diagonal_put, concat, stack, unstack, index, put_add, pick, pick_put, nonzero, take, take_put,
+    tril, triu, diagonal, diagonal_put, concat, split_with_sizes, stack, unstack, index,
+    put_add, pick, pick_put, nonzero, take, take_put,
     take_along_axis, put_along_axis_add, last_put, extreme_put,
 )  # fmt: skip
+
+
+
+# -- the same, added to a sum ---------------------------------------------------------------------
+def _put_add_to(total: Any, g: Any, key: Any, shape: Any) -> None:
+    total[key] += g
+
+
+def _take_put_to(total: Any, g: Any, i: Any, axis: int, size: int) -> None:
+    if axis == 0 and total.flags.c_contiguous and g.size and g.dtype is not HALF:
+        rows, g, at = total.reshape(size, -1), g.reshape(i.size, -1), _in_bounds("take_put", i, size).reshape(-1)
+        if not puts.add_rows(rows, g, at):
+            np.add.at(rows, at, g)
+    else:
+        total += take_put(g, i, axis, size)
+
+
+#: Kernels that add to their first argument what the kernel of that name makes of the others.
+ADDING: dict[str, Callable[..., None]] = {"put_add": _put_add_to, "take_put": _take_put_to}
 
 TABLE: dict[str, Callable[..., Any]] = {kernel.__name__: kernel for kernel in _KERNELS}

@@ -47,6 +47,9 @@ def index(xp: Any, x: Any, /, key: Any) -> Any:
     return xp.reshape(x if resolved.whole else x[resolved.slices], shape=resolved.shape)
 
 
+index.primitive.placing = True  # type: ignore[attr-defined]
+
+
 def _put_add_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     (g,) = values
     return call(g, key=(slice(None), *parts_of(keywords["key"])), shape=(g.shape[0], *keywords["shape"]))

@@ -64,6 +64,9 @@ def take(xp: Any, x: Any, i: Any, /, axis: int | None = None) -> Any:
     return xp.reshape(y, shape=(*x.shape[:axis], *i.shape, *x.shape[axis + 1 :]))
 
 
+take.primitive.placing = True  # type: ignore[attr-defined]
+
+
 def _take_put_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     axis, size = keywords["axis"], keywords["size"]
     rank = len(values[0].shape) - batched[0] - (len(values[1].shape) - batched[1]) + 1

@@ -100,7 +100,7 @@ def split_by_size(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[An
     n = x.shape[axis_of("split", dim, x.ndim)]
     if size < 0 or (size == 0 and n > 0):
         raise RuntimeError(f"split: given the size {size}, expected a positive one")
-    sizes = tuple(min(size, n - start) for start in range(0, n, size or 1)) or (0,)
+    sizes = (size,) * (n // size) + ((n % size,) if n % size else ()) if n else (0,)
     return split_with_sizes(x, sizes, axis=dim)
 
 
@@ -116,7 +116,9 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     if chunks < 1:
         raise RuntimeError(f"chunk: given chunks={chunks}, expected at least 1")
     n = x.shape[axis_of("chunk", dim, x.ndim)]
-    return split_by_size(x, -(-n // chunks), dim) if n else split_with_sizes(x, (0,) * chunks, axis=dim)
+    size = -(-n // chunks)
+    rest = (n % size,) if n and n % size else ()
+    return split_with_sizes(x, (size,) * (n // size) + rest if n else (0,) * chunks, axis=dim)
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:

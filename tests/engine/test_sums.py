@@ -1,0 +1,124 @@
+"""Cotangents that meet: parts of one array are added to one sum, which nobody else sees."""
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import lucidgrad as lg
+
+X = np.arange(12.0).reshape(3, 4)
+KEYS = [np.s_[1], np.s_[:, 1:3], np.s_[::-1, ::2], np.s_[..., None, -1], np.s_[2, 3], np.s_[:0]]
+
+
+def expected(uses):
+    """The gradient of a sum of parts and of the whole, each with a weight of its own."""
+    g = np.zeros_like(X)
+    for weight, key in uses:
+        np.add.at(g, key, weight)
+    return g
+
+
+def loss(x, uses):
+    total = lg.tensor(0.0, dtype=lg.float64)
+    for weight, key in uses:
+        part = x if key is ... else x[key]
+        total = total + lg.sum(part * weight)
+    return total
+
+
+@pytest.mark.parametrize("keys", [*itertools.permutations([np.s_[1], np.s_[:, 1:3], ..., np.s_[::-1, ::2]])])
+def test_parts_and_the_whole_add_up_in_any_order(keys):
+    uses = [(2.0**k, key) for k, key in enumerate(keys)]
+    x = lg.tensor(X, requires_grad=True)
+    loss(x, uses).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), expected(uses))
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_every_sort_of_key(create_graph):
+    uses = [(2.0**k, key) for k, key in enumerate(KEYS * 2)]
+    x = lg.tensor(X, requires_grad=True)
+    (g,) = lg.autograd.grad(loss(x, uses), x, create_graph=create_graph)
+    np.testing.assert_array_equal(g.detach().numpy(), expected(uses))
+
+
+def test_the_gradient_of_an_intermediate_result_is_its_own():
+    x = lg.tensor(X, requires_grad=True)
+    y = x * 1.0
+    y.retain_grad()
+    seen = []
+    y.register_hook(lambda g: seen.append(g.numpy().copy()))
+    uses = [(1.0, np.s_[0]), (2.0, np.s_[1:]), (4.0, ...)]
+    (loss(y, uses) + loss(x, uses)).backward()
+    np.testing.assert_array_equal(seen[0], expected(uses))
+    np.testing.assert_array_equal(y.grad.numpy(), expected(uses))
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * expected(uses))
+
+
+def test_what_the_user_gave_is_not_written():
+    """The whole arrives first, as the user's own array; parts must not be added to that."""
+    x = lg.tensor(X, requires_grad=True)
+    y, part = x.reshape(3, 4), x[1]
+    seeds = [lg.tensor(np.ones((3, 4))), lg.tensor(np.ones(4))]
+    for roots, given in (([part, y], seeds[::-1]), ([y, part], seeds)):
+        (g,) = lg.autograd.grad(roots, [x], given, retain_graph=True)
+        np.testing.assert_array_equal(g.numpy(), expected([(1.0, ...), (1.0, np.s_[1])]))
+        assert all((seed.numpy() == 1).all() for seed in seeds)
+
+
+@pytest.mark.parametrize("rows", [3, 400])
+def test_rows_taken_twice_and_the_whole(rows):
+    """A table that is looked up in, and multiplied by: rows are added to the gradient of the product."""
+    rng = np.random.default_rng(0)
+    table, at, more = rng.random((rows, 64)), rng.integers(-rows, rows, (7, 5)), rng.integers(0, rows, 40)
+    for order in itertools.permutations(range(3)):
+        w = lg.tensor(table, requires_grad=True)
+        looked_up = [lg.take(w, lg.tensor(i), axis=0) for i in (at, more)]
+        parts = [lg.sum(looked_up[0] * 2.0), lg.sum(looked_up[1]), lg.sum(w * 3.0)]
+        (parts[order[0]] + parts[order[1]] + parts[order[2]]).backward()
+        counts = 2.0 * np.bincount(at.ravel() % rows, minlength=rows) + np.bincount(more, minlength=rows) + 3
+        np.testing.assert_array_equal(w.grad.numpy(), np.broadcast_to(counts[:, None], table.shape))
+
+
+def test_joined_and_parted_again():
+    x, y = (lg.tensor(a, requires_grad=True) for a in (X, X + 1))
+    top, bottom = lg.chunk(lg.concat([x, y * 2.0], 1), 2, 1)
+    (lg.sum(top * 3.0) + lg.sum(lg.stack([bottom, top])[0] * bottom)).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.full((3, 4), 3.0))
+    np.testing.assert_array_equal(y.grad.numpy(), 8 * (X + 1))
+
+
+def peak_of(step):
+    tracemalloc.start()
+    try:
+        step()
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        step()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def test_looking_up_twice_takes_one_array_of_memory():
+    w = lg.zeros((2000, 50), dtype=lg.float64, requires_grad=True)
+    i, seed = lg.tensor([1, 5, 1, 700]), lg.ones((4, 50), dtype=lg.float64)
+
+    def step():
+        w.grad = None
+        lg.autograd.backward([lg.take(w, i, axis=0) for _ in range(8)], [seed] * 8)
+
+    assert peak_of(step) < 1.3 * w.array.nbytes
+
+
+def test_many_parts_take_one_array_of_memory():
+    x = lg.zeros((64, 500), dtype=lg.float64, requires_grad=True)
+    seeds = [lg.ones(500, dtype=lg.float64)] * 64
+
+    def step():
+        x.grad = None
+        lg.autograd.backward([x[k] for k in range(64)], seeds)
+
+    assert peak_of(step) < 1.5 * x.array.nbytes
