@@ -8,7 +8,9 @@ if __name__ != "lucidgrad.backends":
 
 from collections.abc import Callable
 
+
 from lucidgrad.core import device
+from lucidgrad.native import offer
 
 
 def _load_strict() -> None:
@@ -38,3 +40,12 @@ device.register_loader("strict", _load_strict, "array_api_strict")
 device.register_loader("torch", _load("torch"), "torch")
 device.register_loader("jax", _load("jax"), "jaxlib")
 device.register_loader("dask", _load("dask"), "dask")
+
+
+def _load_native() -> object:
+    from . import native
+
+    return native.load()
+
+
+offer(_load_native)

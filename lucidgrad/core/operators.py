@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from lucidgrad import native
 from lucidgrad.spelling import REQUIRED, Head, complete, head, others, settings
 
 from . import device, dispatch
@@ -144,14 +145,18 @@ class _Template:
             scope.update({_recipe_name(w): p.recipe(w) for w in subsets})
             made = head(p.name, p.parameters(order), names, settings(p.program))
             scope.update(made.scope)
-            code = _compiled(self._source(made, strict))
+            parts = native.parts()
+            scope["_core"] = parts and parts.operator(p, order)
+            code = _compiled(self._source(made, strict, scope["_core"] is not None))
             op.__defaults__, op.__kwdefaults__, op.__code__ = made.defaults or None, made.by_name or None, code
+            if scope["_core"] is not None and not p.keywords and not p.casts:
+                parts.enter(op)
             return op(*args, **keywords)
 
         scope["first_call"] = first_call
         return op
 
-    def _source(self, made: Head, strict: bool) -> str:
+    def _source(self, made: Head, strict: bool, core: bool) -> str:
         p = self.p
         self.xs = tuple(made.local[x] for x in p.arrays)
         args = "".join(f"{x}, " for x in self.xs)
@@ -164,7 +169,8 @@ class _Template:
         if p.precision is not None:
             lines += ["    if _unusual and _precision().casting is not None:"]
             lines += [f"        {args}= _precision().casting(_P, ({args}))"]
-        body = ["try:", *deep(self._body()), "except Exception as _error:"]
+        first = [f"_out = _core({args}{', '.join(p.keywords)})", "if _out is not None:", "    return _out"] * core
+        body = ["try:", *deep([*first, *self._body()]), "except Exception as _error:"]
         body += [f"    _refuse(_error, _P, ({args}), {self.keyword_dict})", "    raise"]  # what came from inside
         return "\n".join([*lines, *deep(body)]) + "\n"
 

@@ -6,7 +6,10 @@ A node is older than all its users, so their times order the graph, and no other
 import operator
 from collections import Counter
 from collections.abc import Iterable
+from itertools import filterfalse
 from typing import Any
+
+from lucidgrad import native
 
 from .modes import state
 from .tape import FREED, Leaf
@@ -26,11 +29,10 @@ class Plan:
     __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "special", "wanted")
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
-        self.reached, self._dead, leaves = reach(roots)
+        self.reached, self._dead, leaves, found = search(roots)
         self._leaves = list(filter(extras_of_node, leaves))
-        visited = self.reached.difference(leaves)
-        visited.update(self._leaves)
-        self.order = sorted(visited, key=_when, reverse=True)
+        plain = set(leaves).difference(self._leaves)
+        self.order = sorted(filterfalse(plain.__contains__, found), key=_when, reverse=True)  # nearly in order already
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
         self.special: set[Any] | frozenset[Any] = _NONE
@@ -75,6 +77,13 @@ def raise_freed(node: Any) -> None:
 
 def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
     """All nodes that the roots depend on; those of them that were freed; and the leaves."""
+    return search(roots)[:3]
+
+
+def search(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[Any]]:
+    """The same, and all of them in the order in which they were found."""
+    if (parts := native.parts()) is not None:
+        return parts.search(roots)
     dead, leaves = [], []
     seen = {None, *roots}
     found = list(seen.difference((None,)))
@@ -93,7 +102,7 @@ def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
         if node.saved is FREED:
             dead.append(node)
     seen.discard(None)
-    return seen, dead, leaves
+    return seen, dead, leaves, found
 
 
 def _between(order: list[Any], wanted: set[Any]) -> set[Any]:
