@@ -128,7 +128,8 @@ class Way(NamedTuple):
 
 def remember(group: ProcessGroup, x: Any, op: ReduceOp, buffer: Buffer, way: Way) -> None:
     """Let tensors like this one be reduced the same way, if it takes nothing but their own memory."""
-    if buffer.own and buffer.array.dtype == x.dtype and type(x.array) not in devices.places:
+    direct = buffer.own and way.engine.takes(x.array)  # not of a traced array, whose value is another
+    if direct and buffer.array.dtype == x.dtype and type(x.array) not in devices.places:
         group.ways[type(x.array), x.dtype, op] = way
 
 

@@ -320,6 +320,50 @@ def check_no_exchange_under_no_sync():
     assert model.communication_counts()["started"] == 0 and model.require_backward_grad_sync
 
 
+def check_calls_decide_whether_gradients_are_exchanged():
+    """What counts is where the module was called, not where backward runs."""
+    x, y = data(mlp, 0)
+    own, together, alone = mine(x), mine(y), mlp()
+    loss_of(alone, own, together).backward()
+    whole_batch = mlp()
+    loss_of(whole_batch, x, y).backward()
+    model = DistributedDataParallel(mlp())
+
+    def call(quiet):
+        with model.no_sync() if quiet else contextlib.nullcontext():
+            return loss_of(model, own, together)
+
+    def backward(loss, quiet):
+        with model.no_sync() if quiet else contextlib.nullcontext():
+            loss.backward()
+
+    for called_quietly in (True, False, True, True, False, False):
+        for backward_quietly in (False, True):
+            model.zero_grad()
+            before = model.communication_counts()["passes"]
+            backward(call(called_quietly), backward_quietly)
+            expected = alone if called_quietly else whole_batch
+            assert model.communication_counts()["passes"] - before == (not called_quietly)
+            for p, q in zip(expected.parameters(), model.parameters()):
+                close(p.grad, q.grad)
+    model.zero_grad()
+    losses = [call(True), call(True)]  # two calls first, then both backward passes
+    for loss in losses:
+        backward(loss, False)
+    for p, q in zip(alone.parameters(), model.parameters()):
+        close(2 * p.grad, q.grad)
+    model.zero_grad()
+    awaited = call(False)
+    call(True)  # whose result is not used
+    backward(awaited, False)
+    for p, q in zip(whole_batch.parameters(), model.parameters()):
+        close(p.grad, q.grad)
+    model.eval()
+    with lg.no_grad():
+        call(False)
+    same_everywhere(p.grad for p in model.parameters())
+
+
 def check_gradients_are_views_of_buckets():
     model = DistributedDataParallel(mlp(), gradient_as_bucket_view=True)
     for step in range(2):

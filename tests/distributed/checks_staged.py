@@ -1,9 +1,27 @@
 """CUDA tensors and MPI: through page-locked memory, or from device memory where the library takes it."""
 
+import functools
+import os
+
 import checks_fuzz
 
 import lucidgrad as lg
 from lucidgrad import distributed as dist
+from lucidgrad.backends.communication import mpi
+
+
+def _both_ways(check):
+    """Let a check run with a library that does not take memory of the device, and with one that does."""
+
+    @functools.wraps(check)
+    def run():
+        for said in ("0", "1"):
+            os.environ["LUCIDGRAD_MPI_CUDA"] = said
+            mpi.takes_cuda.cache_clear()
+            assert mpi.takes_cuda() is (said == "1")
+            check()
+
+    return run
 
 
 def check_backend():
@@ -11,6 +29,7 @@ def check_backend():
     assert lg.cuda.is_available()
 
 
+@_both_ways
 def check_streams():
     """What a stream was given to do before is in what is sent, and what comes after sees what was received."""
     rank, n = dist.get_rank(), dist.get_world_size()
@@ -28,6 +47,7 @@ def check_streams():
     assert x.device.type == "cuda"
 
 
+@_both_ways
 def check_parts_on_the_device():
     rank, n = dist.get_rank(), dist.get_world_size()
     x = lg.full((2, 3), float(rank), device="cuda")
@@ -39,5 +59,6 @@ def check_parts_on_the_device():
     assert whole[:, 1, 1].tolist() == [n * i for i in range(n)] and whole[:, 1, 0].tolist() == list(range(n))
 
 
+@_both_ways
 def check_random_collectives():
     checks_fuzz.check_random_collectives()

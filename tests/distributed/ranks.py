@@ -1,10 +1,10 @@
-"""Tests with several processes: one launch runs all checks of a module, and pytest's items look up what came out.
+"""Tests with several processes: one launch runs all checks of modules, and pytest's items look up what came out.
 
 A module of checks has functions ``check_...()``, which every process calls, in their order, after
 ``init_process_group``. A check that fails ends the job, since the others would wait for that process for ever: later
 checks are then reported as not run. As a program this file is what each process runs::
 
-    mpiexec -n 2 python tests/distributed/ranks.py checks_collectives results
+    mpiexec -n 2 python tests/distributed/ranks.py results checks_collectives checks_tensors
 """
 
 import contextlib
@@ -91,28 +91,32 @@ def _real_device() -> bool:
     return not cudasim.is_installed() and driver.device_count() > 0
 
 
-def names(module) -> list[str]:
-    """The checks of a module, in their order."""
-    return [name for name in vars(module) if name.startswith("check_")]
+def names(*modules) -> list[str]:
+    """The checks of modules, in their order, such as ``tensors.check_layouts``."""
+    return [
+        f"{module.__name__.removeprefix('checks_')}.{name}"
+        for module in modules
+        for name in vars(module)
+        if name.startswith("check_")
+    ]
 
 
 class Results:
-    """What came out of the checks of a module, which run once in a session, whatever process asks first."""
+    """What came out of the checks of modules, which run once in a session, whatever process asks first."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def __call__(self, module, check: str, ranks: int = 2, cuda: bool = False, seconds: float = 300, **extra: str):
-        """Raise what the check raised, in any of the processes."""
-        mark = "-".join(
-            [module.__name__, str(ranks), *["cuda"] * cuda, *(f"{k}={v}" for k, v in sorted(extra.items()))]
-        )
+    def __call__(self, modules, check: str, ranks: int = 2, cuda: bool = False, seconds: float = 300, **extra: str):
+        """Raise what the check raised, in any of the processes, or that the job did not end well."""
+        called = [module.__name__ for module in modules]
+        mark = "-".join([*called, str(ranks), *["cuda"] * cuda, *(f"{k}={v}" for k, v in sorted(extra.items()))])
         place = self._folder / mark.replace("/", "_")
         with open(self._folder / f"{place.name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not place.exists():
                 place.mkdir()
-                arguments = str(HERE / "ranks.py"), module.__name__, str(place)
+                arguments = str(HERE / "ranks.py"), str(place), *called
                 outcome = launch(ranks, *arguments, seconds=seconds, cuda=cuda, **extra)
                 (place / "outcome").write_text(json.dumps(outcome._asdict()))
         job = json.loads((place / "outcome").read_text())
@@ -127,20 +131,23 @@ class Results:
                 + (said.get(check) or f"not run, or not to its end (failed before: {failed}); the job ended with code "
                    f"{job['code']} and wrote\n{job['output']}\n{job['errors']}")
             )  # fmt: skip
+        if check == names(*modules)[-1]:  # then all went well, and so must the end
+            assert job["code"] == 0 and "Traceback" not in job["errors"], job
 
 
-def main(module: str, folder: str) -> None:
-    """Run the checks of a module in this process."""
+def main(folder: str, *modules: str) -> None:
+    """Run the checks of modules in this process."""
     import datetime
 
     from lucidgrad import distributed as dist
 
-    checks = importlib.import_module(module)
+    found = {name: importlib.import_module(name) for name in modules}
     dist.init_process_group(os.environ.get("LUCIDGRAD_TEST_BACKEND"), timeout=datetime.timedelta(seconds=60))
     with open(Path(folder) / str(dist.get_rank()), "w", buffering=1) as file:
-        for name in names(checks):
+        for name in names(*found.values()):
+            module, _, check = name.partition(".")
             try:
-                getattr(checks, name)()
+                getattr(found[f"checks_{module}"], check)()
                 dist.barrier()
             except BaseException:
                 print(json.dumps([name, traceback.format_exc()]), file=file, flush=True)

@@ -1,21 +1,13 @@
-"""Checkpoints of several processes; and their index, which needs none."""
+"""The index of a checkpoint of several processes, and the rows that each of them has."""
 
 import itertools
 
-import checks_checkpoint
 import pytest
-from ranks import names
 from thoroughness import cases, draw
 
 from lucidgrad.distributed.checkpoint.index import Entry, Index, Piece, Whole, assembled, needed, planned
 from lucidgrad.files import FileFormatError
 from lucidgrad.shards import cut, rows_of
-
-
-@pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))
-@pytest.mark.parametrize("check", names(checks_checkpoint))
-def test_checkpoint(check, ranks, results):
-    results(checks_checkpoint, check, ranks)
 
 
 def test_rows_of_ranks():

@@ -9,4 +9,4 @@ from thoroughness import cases
 @pytest.mark.parametrize("ranks", cases((2,), (2, 3)))
 @pytest.mark.parametrize("check", names(checks_debugging))
 def test_differences(check, ranks, results):
-    results(checks_debugging, check, ranks, LUCIDGRAD_DISTRIBUTED_DEBUG="1")
+    results([checks_debugging], check, ranks, LUCIDGRAD_DISTRIBUTED_DEBUG="1")

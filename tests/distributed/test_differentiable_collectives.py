@@ -9,10 +9,10 @@ from thoroughness import cases
 @pytest.mark.parametrize("ranks", cases((2,), (2, 3)))
 @pytest.mark.parametrize("check", names(checks_functional))
 def test_laws(check, ranks, results):
-    results(checks_functional, check, ranks)
+    results([checks_functional], check, ranks)
 
 
 @pytest.mark.parametrize("check", names(checks_functional))
 def test_laws_on_cuda(check, results):
     few = cases({"LUCIDGRAD_TEST_FEW": "1"}, {})
-    results(checks_functional, check, cuda=True, LUCIDGRAD_TEST_DEVICE="cuda", seconds=300, **few)
+    results([checks_functional], check, cuda=True, LUCIDGRAD_TEST_DEVICE="cuda", seconds=300, **few)

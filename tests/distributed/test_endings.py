@@ -18,8 +18,8 @@ ENDINGS = {
     "exit": (3, ["process 1 of 2: left by sys.exit(3), and others are still at work"]),
     "leave": (1, ["process 1 of 2: left without destroy_process_group(), and others are still at work"]),
     "kill": (9, ["Killed (signal 9)"]),
-    "nothing": (0, []),
     **cases({}, {
+        "nothing": (0, []),
         "destroyed": (1, ["ValueError: planted after the end"]),
         "timeout": (1, ["DistBackendError: all_reduce: process 0 of", "waited 0.5 s for the others"]),
         "interrupt": (130, ["KeyboardInterrupt", "process 1 of 2: ended by this KeyboardInterrupt"]),

@@ -1,10 +1,11 @@
-"""NCCL between processes, on the emulated device where there is no GPU."""
+"""NCCL between processes, and training by it, on the emulated device where there is no GPU."""
 
 import socket
 import subprocess
 import sys
 import time
 
+import checks_cuda_training
 import checks_nccl
 import pytest
 import without_cuda
@@ -19,12 +20,16 @@ pytestmark = pytest.mark.skipif(
 EMULATED = not cudasim.usable_gpus()
 
 
+#: Collectives, and data parallel training by them.
+CHECKS = checks_nccl, checks_cuda_training
+
+
 @pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))
-@pytest.mark.parametrize("check", names(checks_nccl))
+@pytest.mark.parametrize("check", names(*CHECKS))
 def test_nccl(check, ranks, results):
     tried = seeds(40, 400)
     words = f"{tried.start} {tried.start + len(tried)}"
-    results(checks_nccl, check, ranks, cuda=True, seconds=300, LUCIDGRAD_TEST_CASES=words)
+    results(CHECKS, check, ranks, cuda=True, seconds=600, LUCIDGRAD_TEST_CASES=words)
 
 
 # -- how a job ends ------------------------------------------------------------------------------

@@ -230,6 +230,7 @@ class DistributedDataParallel(Module):
             return self.module(*inputs, **kwargs)
         if lg.is_grad_enabled():
             reducer.attach()
+            reducer.called()
             if self._joining is not None:
                 passes.untraceable("processes with uneven inputs tell each other whether they have any")
                 self._joining.begin_step(reducer.syncs)
@@ -241,7 +242,7 @@ class DistributedDataParallel(Module):
 
     @property
     def require_backward_grad_sync(self) -> bool:
-        """Whether a backward exchanges gradients; `no_sync` sets it to False."""
+        """Whether calls lead to a backward that exchanges gradients; `no_sync` sets it to False."""
         return self._exchanges if self._reducer is None else self._reducer.syncs
 
     @require_backward_grad_sync.setter
@@ -257,7 +258,8 @@ class DistributedDataParallel(Module):
     def no_sync(self) -> Iterator[None]:
         """A part of a program in which processes don't exchange gradients: they add up in each, until a step outside.
 
-        What counts is where backward runs; forward inside exchanges no buffers.
+        What counts is where the module is called, as in PyTorch: a backward of what was called inside exchanges
+        nothing, be it run outside. Of a module that was compiled, what counts is where backward runs.
 
         Examples
         --------

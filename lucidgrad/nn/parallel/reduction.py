@@ -74,7 +74,9 @@ class Reducer:
         self.group, self.limits = group, limits
         self._messages = message_device(group, self.parameters)
         self.find_unused, self.static_graph, self.as_views = find_unused, static_graph, as_views
-        self.syncs = True  # whether gradients are exchanged
+        self.syncs = True  # whether gradients are exchanged that calls of the module from now on lead to
+        self._expects: bool | None = None  # whether those of the next backward are; None: as `syncs` says then
+        self._replays = False  # whether calls may be a program's, which nobody here knows of
         self.hook: tuple[Any, Callable[..., Any]] | None = None
         self.divisor: int | None = None  # None: the size of the group
         self.rebuilt = False
@@ -137,12 +139,22 @@ class Reducer:
                 self._handles.append(p.register_post_accumulate_grad_hook(fire))
         self._leaves = leaves
 
+    def called(self) -> None:
+        """The module is called, which decides whether backward will exchange gradients."""
+        if passes.under_way() is not None:  # computed again, for a backward that has begun
+            return
+        self._replays |= passes.is_traced()
+        if self._replays:
+            self._expects = None
+        elif self.syncs or not self._expects:  # a call without exchange leaves what another one waits for
+            self._expects = self.syncs
+
     def arrived(self, number: int) -> None:
         """The gradient of a parameter was written."""
-        if not self.syncs:
-            return
         now = self._pass
         if now is None or now.walk is not passes.under_way():
+            if not (self.syncs if self._expects is None else self._expects):
+                return
             now = self._begin()
         now.order.append(number)
         self._ready(now, number)
@@ -167,6 +179,7 @@ class Reducer:
                 + ", or make the model without register_comm_hook"
             )
         self._pass = now
+        self._expects = None
         passes.when_over(now.end)
         passes.after_backward(self._end)
         for bucket in self.buckets:
