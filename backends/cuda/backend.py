@@ -165,7 +165,13 @@ class CUDA(Backend):
                 value = cupy.asarray(value)
             if has_positions(key):
                 put("__setitem__", array, key, signed(value))
+            elif type(key) is type(array) is cupy.ndarray and key.shape == array.shape and not np.ndim(value):
+                # A mask for one value: nobody has to count its elements.
+                cupy.copyto(array, signed(value), casting="unsafe", where=key)
             else:
+                parts = key if type(key) is tuple else (key,)
+                if any(str(getattr(part, "dtype", "")) == "bool" for part in parts):
+                    captures.refuse("a mask says how many elements are written", "write with lucidgrad.where instead")
                 array[key] = signed(value)
         return array
 

@@ -65,6 +65,13 @@ class Place:
             Device(self.device).use()
         before = place_now(self.device)
         if before is not self:
+            if _own.capture is not None and not is_recorded(before.stream):
+                raise _own.capture.failed(
+                    RuntimeError(
+                        f"a CUDA graph is being recorded, but work was sent to {before}, which is not part of it; let "
+                        f"it wait for the recorded stream before: side.wait_stream(lucidgrad.cuda.current_stream())"
+                    )
+                )
             self.stream.use()
             if self.is_foreign:
                 place_now(self.device).wait_for(self)
@@ -160,8 +167,8 @@ def record_for(capture: Any) -> None:
 
 
 def is_recorded(stream: Any) -> bool:
-    """Whether what is sent to a stream is recorded, and not done."""
-    return bool(runtime.streamIsCapturing(stream.ptr))
+    """Whether what is sent to a stream is recorded, and not done; the default stream of all can't be recorded."""
+    return bool(stream.ptr and runtime.streamIsCapturing(stream.ptr))
 
 
 def place_now(device: int) -> Place:

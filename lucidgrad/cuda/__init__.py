@@ -262,13 +262,18 @@ def synchronize(device: Any = None) -> None:
     >>> if lg.cuda.is_available():
     ...     lg.cuda.synchronize()
     """
-    with _on(_number(device)):
+    number = _number(device)
+    _backend().refuse_recording("synchronize waits for the device", "wait before or after the graph")
+    with _on(number):
         _cupy().runtime.deviceSynchronize()
     _backend().streams.sweep()
     _backend().check()
 
 
 # -- streams and events --------------------------------------------------------------------------
+_LATER = "do that before or after the graph"
+
+
 class Stream:
     """A queue of work on a device. Work of one stream runs in order, that of two side by side.
 
@@ -332,11 +337,17 @@ class Stream:
 
     def query(self) -> bool:
         """Whether all work is done."""
+        self._refuse("query asks a stream that is part of it whether work is done")
         with self.place.current():
             return bool(self.place.stream.done)
 
+    def _refuse(self, what: str) -> None:
+        if _backend().is_recording() and _backend().streams.is_recorded(self.place.stream):
+            _backend().refuse_recording(what, _LATER)
+
     def synchronize(self) -> None:
         """Wait until all work is done."""
+        self._refuse("synchronize waits for a stream that is part of it")
         with self.place.current():
             self.place.stream.synchronize()
         _backend().check()
@@ -454,6 +465,7 @@ class Event:
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         self._options = {"block": blocking, "disable_timing": not enable_timing}
         self._event: Any = None
+        self._in_graph = False  # whether it was recorded last in work of which a graph is made
 
     def record(self, stream: Stream | None = None) -> None:
         """Happen when all that was sent to a stream, by default the current one, is done."""
@@ -461,6 +473,7 @@ class Event:
         with device(at.place.device):
             self._event = _cupy().Event(**self._options) if self._event is None else self._event
             at.place.stream.record(self._event)
+        self._in_graph = _backend().is_recording() and _backend().streams.is_recorded(at.place.stream)
 
     def wait(self, stream: Stream | None = None) -> None:
         """Let a stream wait."""
@@ -471,10 +484,17 @@ class Event:
 
     def query(self) -> bool:
         """Whether it has happened, or was never recorded."""
+        self._refuse("query")
         return self._event is None or bool(self._event.done)
+
+    def _refuse(self, name: str) -> None:
+        if self._in_graph:
+            _backend().refuse_recording(f"Event.{name} asks for an event that is part of it", _LATER)
+            raise RuntimeError(f"Event.{name}: the event is part of a CUDA graph, and has no time; record it again")
 
     def synchronize(self) -> None:
         """Wait until it has happened."""
+        self._refuse("synchronize")
         if self._event is not None:
             self._event.synchronize()
             _backend().check()
@@ -483,6 +503,8 @@ class Event:
         """Milliseconds between this event and a later one."""
         if self._event is None or end_event._event is None:
             raise RuntimeError("elapsed_time: both events must have been recorded")
+        for event in (self, end_event):
+            event._refuse("elapsed_time")
         return float(_cupy().get_elapsed_time(self._event, end_event._event))
 
 

@@ -189,6 +189,8 @@ class graph:
         self._stream = stream
 
     def __enter__(self) -> None:
+        if is_current_stream_capturing():
+            raise RuntimeError("a CUDA graph is being recorded in this thread already; end that first")
         side = lg.cuda.Stream() if self._stream is None else self._stream
         self._entered = lg.cuda.stream(side)
         self._entered.__enter__()

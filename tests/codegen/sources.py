@@ -19,8 +19,8 @@ LARGE = 120
 
 
 @functools.cache
-def generated(dtype, large):
-    """All kernels of a dtype, in one source."""
+def generated(dtype, large, parts=1):
+    """All kernels of a dtype: how many they are, and one source, or several that can be compiled at the same time."""
     unique = {}
     for name in catalogue.names():
         for case in catalogue.cases_of(name, (dtype,)):
@@ -28,7 +28,8 @@ def generated(dtype, large):
             if kernel is not None and (len(kernel.lines) >= LARGE) == large:
                 unique.setdefault(frames.signature(kernel), kernel)
     pairs = [(f"{kernel.name}_{i}", kernel) for i, kernel in enumerate(unique.values())]
-    return len(pairs), frames.source(pairs, frames.by_cupy)
+    made = [frames.source(pairs[k::parts], frames.by_cupy) for k in range(parts)]
+    return len(pairs), made[0] if parts == 1 else made
 
 
 @functools.cache
@@ -75,20 +76,27 @@ def alone():
 
 
 @functools.cache
-def told():
-    """The kernels that are compiled with constants: attention by all its tiles, reductions by all their states."""
+def tiles(room=None):
+    """Attention by all its tiles, or those for which a block has so many KB of shared memory."""
     made = {}
-    for sizes in attention_sources.TILES.values():
-        for size, widths in sizes.items():
+    for limit, sizes in attention_sources.TILES.items():
+        for size, widths in sizes.items() if room is None or limit <= room else ():
             for width, tile in widths.items():
                 text = attention_sources.constants(tile, width)
                 for name in ("values", "queries", "keys", "mask"):
                     source = attention_sources.SOURCES[f"attention_{name}_float{8 * size}"]
                     made[f"attention_{name} {size} {width} {tile}"] = f"{text}{source}"
-    for state in reductions.STATES:
-        for name, source in reductions.SOURCES.items():
-            made[f"{name} {state}"] = f"{reductions.constants(state)}{source}"
     return made
+
+
+@functools.cache
+def reduced():
+    """Reductions by all their states."""
+    return {
+        f"{name} {state}": f"{reductions.constants(state)}{source}"
+        for state in reductions.STATES
+        for name, source in reductions.SOURCES.items()
+    }
 
 
 def _program(x, row, z, i, h):

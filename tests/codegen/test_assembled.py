@@ -1,7 +1,6 @@
 """No kernel spills registers, and none needs more than its blocks have: what NVIDIA's assembler says."""
 
 import assembled
-import catalogue
 import nvrtc
 import pytest
 import sources
@@ -23,15 +22,27 @@ def test_kernels_written_by_hand(architecture):
 
 def test_kernels_written_by_hand_have_bounds():
     for name, text in (*kernels.SOURCES.items(), *sources.steps().items()):
-        assert text.count("__global__") == text.count("__global__ void __launch_bounds__("), name
+        assert assembled.expanded(text).count("__global__") == len(assembled.threads_of(text)), name
+
+
+def test_constants_of_tiles_and_states():
+    """A few of the kernels that are compiled with constants, by day; all of them below."""
+    tiles, reduced = sources.tiles(assembled.ROOMS[80]), sources.reduced()
+    few = dict(sorted(tiles.items())[:: len(tiles) // 3]) | dict(sorted(reduced.items())[:: len(reduced) // 6])
+    found = assembled.measured(few, 80)
+    assert len(found) >= len(few)
+    assert {kernel.threads for name, kernel in found if name in tiles} <= {64, 128, 256, 512}
+    assert assembled.faults(found) == []
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="takes minutes: part of make nightly")
-@pytest.mark.parametrize("architecture", [assembled.ARCHITECTURES[0], assembled.ARCHITECTURES[-1]])
-def test_generated_kernels(architecture):
-    """Elementwise kernels of single and double precision, which have the most registers; steps, and what is alone."""
-    texts = {dtype: sources.generated(dtype, large=False)[1] for dtype in catalogue.FLOATS[1:]}
-    texts |= sources.steps() | sources.alone() | sources.programs()
+@pytest.mark.parametrize("architecture", assembled.ARCHITECTURES)
+def test_all_kernels(architecture):
+    """All families of the page; elementwise kernels of single and double precision, which have the most registers."""
+    texts = {}
+    for family, made in assembled.everything():
+        if family != "by hand":
+            texts |= {f"{family}: {name}": text for name, text in made(architecture).items()}
     assert assembled.faults(assembled.measured(texts, architecture)) == []
 
 

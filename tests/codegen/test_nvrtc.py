@@ -60,7 +60,7 @@ def test_kernels_written_by_hand(architecture):
 
 @pytest.mark.parametrize("architecture", _ends())
 def test_kernels_that_are_told_constants(architecture):
-    known = sources.told()
+    known = sources.tiles() | sources.reduced()
     few = {name: known[name] for k, name in enumerate(sorted(known)) if k % 8 == architecture % 8}
     assert not nvrtc.compile_all(cases(few, known), architecture, nvrtc.cupy_options())
 

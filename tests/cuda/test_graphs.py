@@ -138,6 +138,19 @@ def test_random_numbers_go_on_in_their_stream():
     assert [y.tolist() for y in made] == expected[0]
 
 
+def marked():
+    """An event that has just been recorded."""
+    event = lg.cuda.Event(enable_timing=True)
+    event.record()
+    return event
+
+
+def on(stream, x):
+    """Work on another stream, which nothing told to wait."""
+    with lg.cuda.stream(stream):
+        return x + 1
+
+
 @pytest.mark.parametrize(
     ("what", "named"),
     [
@@ -156,12 +169,34 @@ def test_random_numbers_go_on_in_their_stream():
         (lambda x: x[x > 0], "nonzero|values are read"),
         (lambda x: lg.randperm(4, device="cuda"), "randperm|permutation"),
         (lambda x: lg.multinomial(x, 2), "multinomial"),
+        (lambda x: x.tolist(), "values are read"),
+        (lambda x: repr(x), "values are read"),
+        (lambda x: f"{x.sum():.2f}", "values are read"),
+        (lambda x: lg.allclose(x, x), "values are read"),
+        (lambda x: x.cpu(), "transfer waits"),
+        (lambda x: lg.zeros(3).copy_(x), "transfer waits"),
+        (lambda x: x.copy_(lg.zeros(3)), "host data is copied"),
+        (lambda x: x + lg.randn(3).to("cuda"), "host data is copied"),  # random numbers of the host
+        (lambda x: lg.masked_select(x, x > 0), "nonzero"),
+        (lambda x: x.__setitem__(x > 0, lg.zeros(3, device="cuda")), "a mask says how many"),
+        (lambda x: lg.topk(x, 2), "argtopk"),
+        (lambda x: lg.bincount(x.astype("int64")), "values are read"),
+        (lambda x: lg.func.while_loop(lambda v: v.sum() < 100, lambda v: v * 2, x), "values are read"),
+        (lambda x: lg.func.cond(x.sum() > 0, lambda: x, lambda: -x), "values are read"),
+        (lambda x: lg.cuda.synchronize(), "synchronize waits for the device"),
+        (lambda x: lg.cuda.current_stream().synchronize(), "synchronize waits for a stream"),
+        (lambda x: lg.cuda.current_stream().query(), "query asks a stream"),
+        (lambda x: marked().synchronize(), "Event.synchronize"),
+        (lambda x: marked().query(), "Event.query"),
+        (lambda x: marked().elapsed_time(marked()), "Event.elapsed_time"),
+        (lambda x: on(lg.cuda.default_stream(), x), "work was sent to <stream 0x0 of cuda:0>"),
+        (lambda x: on(lg.cuda.Stream(), x), "work was sent to <stream 0x.*wait_stream"),
     ],
 )
 @pytest.mark.parametrize("caught", [False, True])
 def test_what_cannot_be_recorded_names_itself(what, named, caught):
     x, g = lg.ones(3, device="cuda"), lg.cuda.CUDAGraph()
-    what(x)
+    what(x.clone())
 
     def record():
         with lg.cuda.graph(g):
@@ -182,6 +217,69 @@ def test_what_cannot_be_recorded_names_itself(what, named, caught):
         y = x * 3
     g.replay()
     assert y.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_what_looks_like_it_and_can_be_recorded():
+    """Sizes, masks for one value, loops of known length, streams that wait, and questions that no launch answers."""
+    x, side = lg.ones(3, device="cuda"), lg.cuda.Stream()
+
+    def run(x):
+        y = x * 2
+        y[y > 3] = 7.0
+        total, sums = lg.func.scan(lambda c, v: (c + v, c * v), y.sum() * 0, y)
+        side.wait_stream(lg.cuda.current_stream())
+        with lg.cuda.stream(side):
+            z = y + lg.func.fori_loop(0, 3, lambda i, v: v * 2, y)
+        lg.cuda.current_stream().wait_stream(side)
+        assert lg.cuda.memory_allocated() > 0 and len(z) == 3
+        return total + sums + z
+
+    run(x)
+    g = lg.cuda.CUDAGraph()
+    with lg.cuda.graph(g):
+        made = run(x)
+    for value in (1.0, 2.0):
+        x.fill_(value)
+        g.replay()
+        assert made.tolist() == run(x).tolist()
+
+
+def test_gradients_of_what_was_done_before_are_refused():
+    w, g = lg.ones(3, device="cuda", requires_grad=True), lg.cuda.CUDAGraph()
+    (w * w).sum().backward()
+    y = (w * w).sum()
+    with pytest.raises(RuntimeError, match="work was sent to <stream 0x0"), lg.cuda.graph(g):
+        y.backward()
+    with pytest.raises(RuntimeError, match="nothing was recorded"):
+        g.replay()
+
+
+@pytest.mark.parametrize("what", ["scan", "while", "cond"])
+def test_loops_of_programs(what):
+    """A compiled function with a loop runs as ever; where its length is asked of the device, no graph is made of it."""
+    loops = {
+        "scan": lambda x: lg.func.scan(lambda c, v: (c + v, c * v), x.sum() * 0, x)[1],
+        "while": lambda x: lg.func.while_loop(lambda v: v.sum() < 100, lambda v: v * 2, x),
+        "cond": lambda x: lg.func.cond(x.sum() > 4, lambda: x * 3, lambda: -x),
+    }
+    run = lg.compile(loops[what], fullgraph=True)
+    for seed in range(4):
+        x = abs(numbers(3, seed=seed)) + 1
+        np.testing.assert_allclose(run(x).cpu(), loops[what](x).cpu(), rtol=1e-6)
+    assert run.cache_info().programs == 1
+    g, x = lg.cuda.CUDAGraph(), lg.ones(3, device="cuda")
+    if what == "scan":
+        with lg.cuda.graph(g):
+            y = run(x)
+        x.fill_(2.0)
+        g.replay()
+        assert y.tolist() == loops[what](x).tolist()
+    else:
+        with pytest.raises(RuntimeError, match="values are read|asks"), lg.cuda.graph(g):
+            run(x)
+        with pytest.raises(RuntimeError, match="nothing was recorded"):
+            g.replay()
+        assert run(x).tolist() == loops[what](x).tolist()
 
 
 def test_a_first_step_is_refused():

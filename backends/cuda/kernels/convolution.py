@@ -128,7 +128,7 @@ __device__ inline bool earlier(const Plan &p, const int *window, const int *j, i
     for (int i = 0, row = row0 + t / 16; i < SQUARE; ++i, row += 16) \
         for (int j = 0, column = column0 + t % 16; j < SQUARE; ++j, column += 16)
 
-#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+#define KERNEL extern "C" __global__ void __launch_bounds__(256, 1)
 """
 
 BODIES = {

@@ -95,7 +95,7 @@ __device__ inline A share(const Plan &p, const int *place, bool include) {
 
 _BODIES = {
     "unfold_windows": r"""
-extern "C" __global__ void __launch_bounds__(256) unfold_windows(const T *x, T *y, Plan p, I count) {
+extern "C" __global__ void __launch_bounds__(256, 1) unfold_windows(const T *x, T *y, Plan p, I count) {
     ELEMENT
     int place[3], k[3], at[3];
     I plane = unravel(unravel(e, p.out, place), p.window, k);
@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(256) unfold_windows(const T *x, T *
 }
 """,
     "fold_windows": r"""
-extern "C" __global__ void __launch_bounds__(256) fold_windows(const T *h, T *y, Plan p, I count) {
+extern "C" __global__ void __launch_bounds__(256, 1) fold_windows(const T *h, T *y, Plan p, I count) {
     ELEMENT
     int at[3], place[3];
     I plane = unravel(e, p.size, at);
@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(256) fold_windows(const T *h, T *y,
 }
 """,
     "max_pool": r"""
-extern "C" __global__ void __launch_bounds__(256) max_pool(const T *x, T *y, I *i, Plan p, I count) {
+extern "C" __global__ void __launch_bounds__(256, 1) max_pool(const T *x, T *y, I *i, Plan p, I count) {
     ELEMENT
     int place[3], at[3];
     I plane = unravel(e, p.out, place) * PLANE(p.size), best = -1;
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(256) max_pool(const T *x, T *y, I *
 }
 """,
     "pool_put": r"""
-extern "C" __global__ void __launch_bounds__(256) pool_put(const T *h, const I *i, T *y, Plan p, I count) {
+extern "C" __global__ void __launch_bounds__(256, 1) pool_put(const T *h, const I *i, T *y, Plan p, I count) {
     ELEMENT
     int at[3], place[3];
     I plane = unravel(e, p.size, at) * PLANE(p.out), own = ravel(at, p.size);
@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(256) pool_put(const T *h, const I *
 }
 """,
     "avg_pool": r"""
-extern "C" __global__ void __launch_bounds__(256) avg_pool(
+extern "C" __global__ void __launch_bounds__(256, 1) avg_pool(
     const T *x, T *y, Plan p, bool include, double divisor, I count) {
     ELEMENT
     int place[3], at[3];
@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(256) avg_pool(
 }
 """,
     "avg_pool_put": r"""
-extern "C" __global__ void __launch_bounds__(256) avg_pool_put(
+extern "C" __global__ void __launch_bounds__(256, 1) avg_pool_put(
     const T *h, T *y, Plan p, bool include, double divisor, I count) {
     ELEMENT
     int at[3], place[3];
