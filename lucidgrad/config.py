@@ -31,7 +31,7 @@ _PACKAGES = {"cuda": "cupy", "strict": "array_api_strict"}  # of devices that ar
 
 
 def show_config() -> None:
-    """Print the version, the devices and their libraries, the engine, compiled kernels and programs, and what is cached where.
+    """Print the version, devices and libraries, the engine, compiled kernels and programs, and what is cached where.
 
     Nothing is imported or compiled for it; ``python -m lucidgrad`` also tests gradients on every device.
 
