@@ -8,7 +8,6 @@ if __name__ != "lucidgrad.backends":
 
 from collections.abc import Callable
 
-
 from lucidgrad.core import device
 from lucidgrad.native import offer
 

@@ -31,7 +31,7 @@ _PACKAGES = {"cuda": "cupy", "strict": "array_api_strict"}  # of devices that ar
 
 
 def show_config() -> None:
-    """Print the version, the devices and their libraries, compiled kernels and programs, and what is cached where.
+    """Print the version, devices and libraries, the engine, compiled kernels and programs, and what is cached where.
 
     Nothing is imported or compiled for it; ``python -m lucidgrad`` also tests gradients on every device.
 
@@ -44,6 +44,7 @@ def show_config() -> None:
     import importlib.util  # all this with much that is hardly ever needed
     import platform
 
+    from .backends import native
     from .backends.cpu.compiled import building, threads
 
     print(f"lucidgrad {__version__} in {os.path.dirname(__file__)}")
@@ -54,6 +55,8 @@ def show_config() -> None:
         package = _PACKAGES.get(name, name)
         missing = name != "cpu" and importlib.util.find_spec(package) is None
         print(f"  {name}: {f'{package} is not installed' if missing else state}")
+    print("engine")
+    print(f"  {native.status()}")
     print("kernels")
     print(f"  compiled for the CPU: {building.status()}, {threads.get_num_threads()} threads")
     made = tally.of_process()

@@ -1,21 +1,35 @@
-"""The engine's hot paths, where they are compiled: a back end offers them; otherwise Python's source is all there is."""
+"""The engine's hot paths, where they are compiled: a back end offers them. Otherwise there is Python's source."""
 
-import functools
+import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
 __all__ = ["offer", "parts"]
 
+_lock = threading.Lock()
 _offers: list[Callable[[], Any]] = []
+_found: list[Any] = []
 
 
 def offer(load: Callable[[], Any]) -> None:
     """Name the function that loads the compiled parts; it returns None where they can't be had."""
     _offers.append(load)
-    parts.cache_clear()
 
 
-@functools.cache
 def parts() -> Any:
     """The compiled parts, loaded when first asked for; None: there are none, in this process from then on."""
-    return next((found for load in _offers if (found := load()) is not None), None)
+    if not _found:
+        with _lock:
+            if not _found:
+                _found.append(next((found for load in _offers if (found := load()) is not None), None))
+    return _found[0]
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread may have been loading
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

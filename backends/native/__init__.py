@@ -1,8 +1,8 @@
 """The engine in C: what it does is what `lucidgrad.core` says, for calls on NumPy's arrays that are common.
 
-``LUCIDGRAD_ENGINE=python`` keeps it off, ``LUCIDGRAD_ENGINE=compiled`` insists on it: then it is built at once, and what
-goes wrong is raised; with ``LUCIDGRAD_ENGINE=built`` it is loaded if it is there. Otherwise the same, but if it is not
-there, a process of its own builds it for later ones.
+``LUCIDGRAD_ENGINE=python`` keeps it off, ``LUCIDGRAD_ENGINE=compiled`` insists on it: then it is built at once, and
+what goes wrong is raised; with ``LUCIDGRAD_ENGINE=built`` it is loaded if it is there. Otherwise the same, but if it is
+not there, a process of its own builds it for later ones.
 """
 
 from typing import Any

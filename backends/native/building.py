@@ -1,6 +1,6 @@
 """Builds the compiled engine with the system's compiler: at once, or in a process that outlives this one.
 
-That process runs this file as a script, which needs nothing but Python's own library: ``building.py SOURCE LIBRARY MARK``.
+That process runs this file as a script, which needs Python's own library alone: ``building.py SOURCE LIBRARY MARK``.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ def begin(source: Path, library: Path, mark: Path) -> bool:
     except FileExistsError:
         return False
     command = [sys.executable, "-I", "-S", __file__, str(source), str(library), str(mark)]
-    try:  # through a shell that ends at once: whoever waits for children of this process gets none that it did not start
+    try:  # through a shell that ends at once: whoever waits for any child of this process finds none but its own
         subprocess.run(
             ["/bin/sh", "-c", '"$0" "$@" </dev/null >/dev/null 2>&1 &', *command], start_new_session=True, check=True
         )

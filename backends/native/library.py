@@ -31,7 +31,8 @@ def insists() -> bool:
 def path() -> Path:
     """The library's place: it has a hash of all that it depends on in its name."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    key = caches.digest(SOURCE.read_bytes(), sys.version, sys.implementation.cache_tag or "", sys.platform)
+    flags = os.environ.get("LUCIDGRAD_CFLAGS", "")
+    key = caches.digest(SOURCE.read_bytes(), sys.version, sys.implementation.cache_tag or "", sys.platform, flags)
     return Path(home) / "lucidgrad" / "engine" / f"engine-{key[:24]}.so"
 
 

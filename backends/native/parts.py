@@ -1,10 +1,10 @@
-"""What the compiled engine is told: where the parts of Python's are, and what is special about a primitive or a rule."""
+"""What the compiled engine is told: where the parts of Python's are, and what a primitive and its rules look like."""
 
 from typing import Any
 
 import numpy as np
 
-from lucidgrad.core import device, dispatch, engine, items, modes, primitive, tape
+from lucidgrad.core import device, dispatch, engine, items, modes, plan, primitive, tape
 
 __all__ = ["Parts"]
 
@@ -39,12 +39,16 @@ class Parts:
             "new": modes.new, "told": modes.told, "precision": modes.precision,
         }  # fmt: skip
         module.setup(given)
-        self._module, self.loop, self.search = module, module.loop, module.reach
-        self._write = primitive.Steps.write
+        self._module, self._loop, self._write = module, engine.Walk._loop, primitive.Steps.write
+        plan.reach = module.reach
+        engine.Walk._loop = lambda walk: self.loop(walk)  # type: ignore[method-assign]
         primitive.Steps.write = staticmethod(self.step)  # type: ignore[assignment]
 
-    def operator(self, p: Any, order: Any) -> Any:
-        """``(*arrays, *keywords) -> tensor``, or None for a call that is not common; None if C can't know it."""
+    def operator(self, p: Any, order: Any, op: Any) -> Any:
+        """``(*arrays, *keywords) -> tensor or None``, None for a call that is not common; None if C can't know it.
+
+        The function ``op``, which has it among its globals as ``_core``, begins with it; in C, if it has no keywords.
+        """
         kept: dict[int, Any] = {}
         for subset in range(1, 2**_MOST):
             wanted = tuple(i for i in range(_MOST) if subset >> i & 1)
@@ -69,13 +73,20 @@ class Parts:
         flags = (broadcasts and n > 1, p.kind is primitive.ELEMENTWISE, p.view, by_dtype, "dtype" in p.keywords,
                  p.precision is not None)  # fmt: skip
         places = [order.index(x) for x in p.arrays] + [0] * (_MOST - n)
-        return self._module.operator(
-            p, p.kernels, p.by_dtype, tuple(p.keywords), sizes, flags, tuple(places), kept
-        )
+        made = self._module.operator(p, p.kernels, p.by_dtype, tuple(p.keywords), sizes, flags, tuple(places), kept)
+        if not p.keywords and not p.casts:
+            self._module.attach(op)
+        return made
 
-    def enter(self, op: Any) -> None:
-        """Let calls of a function without keywords, which has its ``_core``, begin in C."""
-        self._module.attach(op)
+    def loop(self, walk: Any) -> None:
+        """`Walk._loop`: in C while no back end has streams and nobody observes."""
+        if device.places or modes.state.observers:
+            self._loop(walk)
+        else:
+            plan, free = walk.plan, not walk.retain_graph
+            self._module.loop(
+                walk, plan.order, walk.pending, walk.owned, plan.needed, plan.special, walk.create_graph, free
+            )
 
     def step(self, recipe: Any, kind: Any) -> Any:
         """A walk's step at the nodes of a recipe: in C, if rules are called one by one."""

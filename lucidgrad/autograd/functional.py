@@ -111,7 +111,7 @@ def _check_dependence(who: str, ends: Sequence[Tensor], starts: Sequence[Tensor]
         if node_of(end) is None:
             raise RuntimeError(f"{who}: output {k} is independent of the inputs, {_FORBIDDEN}")
     for k, group in enumerate([[end] for end in ends] if pairs else [ends]):
-        reached, _, _ = reach([node_of(end) for end in group])
+        reached, *_ = reach([node_of(end) for end in group])
         for i, start in enumerate(starts):
             if node_of(start) not in reached:
                 what = f"output {k} is" if pairs else "the outputs are"

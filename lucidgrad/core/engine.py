@@ -10,8 +10,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad import native
-
 from . import device
 from .box import Box
 from .dispatch import bound, box, complexes, extras_of, node_of, place_of, raw
@@ -234,10 +232,7 @@ class Walk:
         needed, take = plan.needed, pending.pop
         create_graph, free = self.create_graph, not self.retain_graph
         special = plan.special if not state.observers else set(plan.order)
-        common, parts = self.common, native.parts()
-        if parts is not None and not device.places and not state.observers:
-            parts.loop(self, plan.order, pending, self.owned, needed, special, create_graph, free)
-            return
+        common = self.common
         add = self._add if not device.places or common is not None else self.send
         array_type: Any = None
         xp: Any = tape_namespace

@@ -146,11 +146,9 @@ class _Template:
             made = head(p.name, p.parameters(order), names, settings(p.program))
             scope.update(made.scope)
             parts = native.parts()
-            scope["_core"] = parts and parts.operator(p, order)
+            scope["_core"] = parts and parts.operator(p, order, op)
             code = _compiled(self._source(made, strict, scope["_core"] is not None))
             op.__defaults__, op.__kwdefaults__, op.__code__ = made.defaults or None, made.by_name or None, code
-            if scope["_core"] is not None and not p.keywords and not p.casts:
-                parts.enter(op)
             return op(*args, **keywords)
 
         scope["first_call"] = first_call

@@ -6,10 +6,7 @@ A node is older than all its users, so their times order the graph, and no other
 import operator
 from collections import Counter
 from collections.abc import Iterable
-from itertools import filterfalse
 from typing import Any
-
-from lucidgrad import native
 
 from .modes import state
 from .tape import FREED, Leaf
@@ -29,10 +26,10 @@ class Plan:
     __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "special", "wanted")
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
-        self.reached, self._dead, leaves, found = search(roots)
+        self.reached, self._dead, leaves, found = reach(roots)
         self._leaves = list(filter(extras_of_node, leaves))
         plain = set(leaves).difference(self._leaves)
-        self.order = sorted(filterfalse(plain.__contains__, found), key=_when, reverse=True)  # nearly in order already
+        self.order = sorted([node for node in found if node not in plain], key=_when, reverse=True)
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
         self.special: set[Any] | frozenset[Any] = _NONE
@@ -75,15 +72,8 @@ def raise_freed(node: Any) -> None:
     )
 
 
-def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf]]:
-    """All nodes that the roots depend on; those of them that were freed; and the leaves."""
-    return search(roots)[:3]
-
-
-def search(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[Any]]:
-    """The same, and all of them in the order in which they were found."""
-    if (parts := native.parts()) is not None:
-        return parts.search(roots)
+def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[Any]]:
+    """All nodes that the roots depend on; those that were freed; the leaves; and all as found, nearly in order."""
     dead, leaves = [], []
     seen = {None, *roots}
     found = list(seen.difference((None,)))

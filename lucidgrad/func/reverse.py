@@ -76,7 +76,7 @@ class Inputs:
         if not self.outside:
             return False
         own = {node_of(x) for x in self.fresh}
-        _, _, leaves = reach([node for node in map(node_of, outputs) if node is not None])
+        _, _, leaves, _ = reach([node for node in map(node_of, outputs) if node is not None])
         return any(leaf not in own and leaf not in _constants for leaf in leaves)
 
     def release(self, tree: Any, differentiable: bool = True) -> Any:
