@@ -29,12 +29,23 @@ def step_of(recipe: Any, kind: Any) -> Callable[..., Any]:
     adding = getattr(device.by_array.get(kind), "adding", None)
     if adding and single and recipe.primitive.placing:
         return _placing_step(recipe, adding, step)
-    fuses = getattr(device.by_array.get(kind), "fuses", False)
+    fuses = getattr(device.by_array.get(kind), "fuses", False) and not all(map(_passes_on, rules, words))
     fused = recipe.fused(kind, tuple(i in wanted for i in range(len(recipe.primitive.arrays)))) if fuses else None
     if fused is None:
         return step
     calls, key = getattr(fused, "known", ({}, ""))
     return _written_fused(wanted, key, single)(fused, calls, step)
+
+
+def _passes_on(rule: Callable[..., Any], arguments: str) -> bool:
+    """Whether a rule gives the cotangent as it is: there is nothing to launch."""
+    if arguments != "xp, g":
+        return False
+    token = object()
+    try:
+        return rule(None, token) is token
+    except (AttributeError, TypeError):  # it computes
+        return False
 
 
 Steps.write = staticmethod(step_of)

@@ -569,6 +569,5 @@ EMPTY: dict[str, str] = {
 
 #: Cells of the matrix that fail, each with its reason; one that passes is an error.
 EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("tiny numbers on cuda", "extreme_put"): "what ties is compared by CuPy, to which such numbers are zeros",
     ("dtype kept", "thin"): "dropout gives it floats alone: whole numbers would take the dtype of the scale",
 }

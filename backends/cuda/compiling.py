@@ -197,7 +197,7 @@ class Rows:
     Axes that are not neighbours (but for such of one element) are brought to the end first; `back` undoes it.
     """
 
-    __slots__ = ("axes", "inner", "n", "order", "outer", "rows", "shape")
+    __slots__ = ("axes", "grid", "inner", "n", "order", "outer", "rows", "shape")
 
     def __init__(self, shape: tuple[int, ...], axis: Any) -> None:
         rank = len(shape)
@@ -213,6 +213,9 @@ class Rows:
         self.outer, self.inner = math.prod(shape[:first]), math.prod(shape[last:])
         self.n = math.prod(shape[first:last])
         self.rows = self.outer * self.inner
+        across, deep, threads, blocks = self.layout()
+        #: Of a launch with a group of threads for each row: blocks, threads, and the last arguments.
+        self.grid = (blocks,), (threads,), (self.rows, self.n, self.inner, np.int32(across), np.int32(deep))
 
     def lay(self, x: Any) -> Any:
         """An array of the whole shape, so that its memory is in order."""
@@ -245,8 +248,8 @@ class Rows:
     def launch(self, kernel: Any, *args: Any) -> None:
         """A launch with a group of threads for each row."""
         if self.rows:
-            across, deep, threads, blocks = self.layout()
-            kernel((blocks,), (threads,), (*args, self.rows, self.n, self.inner, np.int32(across), np.int32(deep)))
+            blocks, threads, told = self.grid
+            kernel(blocks, threads, (*args, *told))
 
     def layout(self, most: int = MOST_THREADS) -> tuple[int, int, int, int]:
         """Neighbouring rows of a block (0: elements are neighbours), threads of a row, of a block, and blocks."""
@@ -266,6 +269,14 @@ class Rows:
         while lanes * 2 <= most and lanes < self.n:
             lanes *= 2
         return max(lanes // 2, 1) if lanes > 32 else lanes
+
+
+_known_rows = functools.lru_cache(maxsize=4096, typed=True)(Rows)
+
+
+def rows_of(shape: tuple[int, ...], axis: Any) -> Rows:
+    """Those of a shape and axes, which come again at every step."""
+    return _known_rows(shape, tuple(axis) if type(axis) is list else axis)
 
 
 @functools.cache
@@ -309,9 +320,13 @@ def floats_only(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def kernel(*xs: Any, **keywords: Any) -> Any:
-        dtypes = {x.dtype for x in xs if x is not None and x.dtype.kind not in "biu"}
-        if len(dtypes) == 1 and next(iter(dtypes)).char in FLOATS and xs[0].dtype.kind in "fV":
-            return function(*xs, **keywords)
+        dtype = xs[0].dtype
+        for x in xs:
+            if x is not None and x.dtype is not dtype and x.dtype != dtype and x.dtype.kind not in "biu":
+                break
+        else:
+            if dtype.char in FLOATS:
+                return function(*xs, **keywords)
         return program_of(name)(*xs, **keywords)
 
     return kernel

@@ -137,22 +137,6 @@ def _division(name: str) -> Callable[..., Any]:
     return divide
 
 
-def _largest(name: str) -> Callable[..., Any]:
-    """CuPy's reduction; of float32 in a kernel that keeps numbers below 2^-126: the largest is one of the elements."""
-    usual, sign, start = (_reduction(name), *((">", "0xff800000") if name == "max" else ("<", "0x7f800000")))
-    launch = cupy.ReductionKernel(
-        "float32 x", "float32 y", "x", f"a != a || a {sign} b ? a : b", "y = a", f"__int_as_float({start})",
-        f"lucidgrad_{name}", options=OPTIONS,
-    )  # fmt: skip
-
-    def reduce(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        if x.dtype is not _SINGLE or not x.size:
-            return usual(x, axis=axis, keepdims=keepdims)
-        return launch(x, axis=_axes(axis), keepdims=keepdims)
-
-    return reduce
-
-
 #: Functions that make something of float32 numbers below 2^-126, which CuPy's take for zeros.
 _STEEP = {
     **{name: f"{name}(a)" for name in ("log", "log2", "log10", "sqrt", "ceil", "floor")},
@@ -262,7 +246,6 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
     **{name: _whole(name) for name in ("ceil", "floor", "trunc")},
     **{name: _steep(name, value) for name, value in _STEEP.items()},
     **{name: _steep(name, f"a {sign} b") for name, sign in _ORDERS.items()},
-    **{name: _largest(name) for name in ("max", "min")},
     "argsort": argsort,
     "asarray": asarray,
     "bitwise_left_shift": _shift("shift_left"),

@@ -91,7 +91,8 @@ class Parts:
     def step(self, recipe: Any, kind: Any) -> Any:
         """A walk's step at the nodes of a recipe: in C, if rules are called one by one."""
         fuses = getattr(device.by_array.get(kind), "fuses", False)
-        if not recipe.plain or fuses or len(recipe.pulls) > _MOST or len(recipe.items) > _ITEMS:
+        known = recipe.plain and len(recipe.pulls) <= _MOST and len(recipe.items) <= _ITEMS
+        if not known or fuses or recipe.primitive.placing:
             return self._write(recipe, kind)
         pulls = []
         for i, _ in recipe.pulls:

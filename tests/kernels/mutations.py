@@ -266,7 +266,7 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("first + chunk : n", "first + chunk - 1 : n"),
             ("row * count + part", "row * count"),
             ("first + lane; k < end; k += deep) take", "first + lane; k < end; k += deep + 1) take"),
-            ("const A d = (A)x[place + k * inner] -", "const A d = (A)x[place + k * inner] +"),
+            ("const A d = ELEMENT(place + k * inner) -", "const A d = ELEMENT(place + k * inner) +"),
             ("k < deep / 32; ++k) join", "k < deep / 32 - 1; ++k) join"),
             ("first + k * across", "first + k"),
             ("s.v * (s.top == top ? (A)1 : power(s.top - top)) + more", "s.v + more"),

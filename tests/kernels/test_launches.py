@@ -45,7 +45,7 @@ CALLS = {
     "unfold_windows": (lambda x: windows.unfold_windows(x, dilation=(1, 1), **PLANE), [(2, 9, 9)], 1, 1),
     "max_pool": (lambda x: pooling.max_pool(x, dilation=(1, 1), **PLANE)[0], [(2, 9, 9)], 1, 1),
     "avg_pool": (lambda x: pooling.avg_pool(x, **PLANE), [(2, 9, 9)], 1, 1),
-    "take": (lambda x, i: ops.take(x, i, axis=0), [(9, 4), [1, 1, 5]], None, 1),
+    "take": (lambda x, i: ops.take(x, i, axis=0), [(9, 4), [1, 1, 5]], None, 2),  # zeros, and what is put there
 }
 
 

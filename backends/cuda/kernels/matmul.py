@@ -153,6 +153,7 @@ _FLOAT = np.dtype("float32")
 _SINGLE, _DOUBLE = cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_COMPUTE_64F
 #: What factors of float32 are rounded to, where that is allowed.
 _TENSORS = {"high": cublas.CUBLAS_COMPUTE_32F_FAST_TF32, "medium": cublas.CUBLAS_COMPUTE_32F_FAST_16BF}
+_SINGLE_NUMBER, _ALGORITHM = runtime.CUDA_R_32F, cublas.CUBLAS_GEMM_DEFAULT
 _TF32 = 3  # cuBLAS's mode in which its older functions use tensor cores
 TYPES = {
     np.dtype("float16"): _Type(runtime.CUDA_R_16F, _SINGLE, "float32", None),
@@ -191,7 +192,8 @@ def matmul(x1: Any, x2: Any, /, single: bool = False, onto: Any = None, out: Any
     many = made.outer[0]
     if many == 1:
         multiply(handle, how, made, places, single, added)
-    elif tables:
+        return y
+    if tables:
         _multiply_scattered(handle, how, made, places, size, added)
     else:
         steps = [step * n for step, n in zip(made.outer[1:], (size, size, y.itemsize), strict=True)]
@@ -236,23 +238,20 @@ def multiply(
 ) -> None:
     """A product as planned, of x2 and x1 at these places; it is written, or added, to the third."""
     at2, at1, at = places
-    (flag2, flag1), (n, m, k), (leading2, leading1, leading) = made.flags, made.sizes, made.leading
-    number, compute, algorithm = how.number, how.compute, cublas.CUBLAS_GEMM_DEFAULT
-    made_of = runtime.CUDA_R_32F if single else number
+    leading2, leading1, leading = made.leading
+    number, one = how.number, how.one
+    made_of, beta = _SINGLE_NUMBER if single else number, one if added else how.zero
     many, step2, step1, step = made.batch
-    beta = how.one if added else how.zero
     if many == 1:
         recording.call(
-            cublas.gemmEx,
-            *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, at1, number, leading1),
-            *(beta, at, made_of, leading, compute, algorithm),
-        )
+            cublas.gemmEx, handle, *made.flags, *made.sizes, one, at2, number, leading2, at1, number, leading1, beta, at,
+            made_of, leading, how.compute if how.tensors else how.exact, _ALGORITHM,
+        )  # fmt: skip
     else:
         recording.call(
-            cublas.gemmStridedBatchedEx,
-            *(handle, flag2, flag1, n, m, k, how.one, at2, number, leading2, step2, at1, number, leading1, step1),
-            *(beta, at, made_of, leading, step, many, compute, algorithm),
-        )
+            cublas.gemmStridedBatchedEx, handle, *made.flags, *made.sizes, one, at2, number, leading2, step2, at1, number,
+            leading1, step1, beta, at, made_of, leading, step, many, how.compute, _ALGORITHM,
+        )  # fmt: skip
 
 
 def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, ...], size: int, added: bool) -> None:

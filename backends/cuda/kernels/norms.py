@@ -7,7 +7,7 @@ import cupy
 import numpy as np
 from cupy.cuda import get_device_id
 
-from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, processors, splits, table
+from lucidgrad.backends.cuda.compiling import ROWS, Sources, contiguous, processors, rows_of, splits, table
 from lucidgrad.backends.cuda.memory import unless_absent
 from lucidgrad.backends.cuda.tickets import SOURCE as TICKETS, tickets
 
@@ -286,7 +286,7 @@ ROOM = 32 << 10
 
 
 def standardise(x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
-    rows = Rows(x.shape, axis)
+    rows = rows_of(x.shape, axis)
     x = rows.lay(x)
     y = cupy.empty(x.shape, x.dtype)
     rows.launch(SOURCES.kernel("standardise", x.dtype), x, None, None, y, float(eps), centre)
@@ -294,7 +294,7 @@ def standardise(x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = Tru
 
 
 def standardise_pull(h: Any, x: Any, *, axis: Any = -1, eps: float = 1e-5, centre: bool = True) -> Any:
-    rows = Rows(x.shape, axis)
+    rows = rows_of(x.shape, axis)
     h, x = rows.lay(h), rows.lay(x)
     y = cupy.empty(x.shape, x.dtype)
     kernel = SOURCES.kernel("standardise_pull", x.dtype)
@@ -307,7 +307,7 @@ def _trailing(axes: int, rank: int) -> tuple[int, ...]:
 
 
 def layer_norm(x: Any, w: Any, b: Any = None, *, axes: int = 1, eps: float = 1e-5, centre: bool = True) -> Any:
-    rows = Rows(x.shape, _trailing(axes, x.ndim))
+    rows = rows_of(x.shape, _trailing(axes, x.ndim))
     x, w = contiguous(x, w)
     b = None if b is None else contiguous(b)[0]
     y = cupy.empty(x.shape, x.dtype)
@@ -316,7 +316,7 @@ def layer_norm(x: Any, w: Any, b: Any = None, *, axes: int = 1, eps: float = 1e-
 
 
 def layer_norm_pull(h: Any, x: Any, w: Any, *, axes: int = 1, eps: float = 1e-5, centre: bool = True) -> Any:
-    rows = Rows(x.shape, _trailing(axes, x.ndim))
+    rows = rows_of(x.shape, _trailing(axes, x.ndim))
     h, x, w = contiguous(h, x, w)
     y, wide = cupy.empty(x.shape, x.dtype), "float64" if x.dtype.char == "d" else "float32"
     to_w, to_b = cupy.empty(w.shape, x.dtype), cupy.empty(w.shape, x.dtype)

@@ -8,11 +8,12 @@ rounded once. Integers, flags and complex numbers are for CuPy's functions, and 
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
+from cupy.cuda import get_device_id
 
 from lucidgrad.backends.cuda.compiling import FLOATS, MOST_THREADS, ROWS, Rows, Sources, program_of, splits
 from lucidgrad.backends.cuda.library import LIBRARY
@@ -197,129 +198,152 @@ def state_bytes(name: str, wide: int) -> int:
     return words * (8 if "I " in STATES[name][0] else wide)
 
 
-def reduced(name: str, x: Any, axis: Any, keepdims: bool, number: float = 0.0, x2: Any = None) -> Any:
-    """A function of the rows of an array along axes; ``number`` is what its outcome needs."""
-    rows = Rows(x.shape, axis)
-    y = cupy.empty(rows.reduced_shape(keepdims), GIVES.get(name, x.dtype))
-    if rows.rows:
-        run, jump = rows.runs() if x2 is None and x.flags.c_contiguous else (0, 0)
-        x, x2 = x if run else rows.lay(x), None if x2 is None else rows.lay(x2)
-        launched(SOURCES.kernel("reduce", x.dtype, constants(name)), name, rows, y, x, x2, number, (run, jump))
-    return y
+class Reduction:
+    """A function of the rows of arrays of a shape along axes; ``number`` is what its outcome needs."""
+
+    __slots__ = ("_dtype", "_gives", "_grid", "_is_plain", "_name", "_parts", "_runs", "_shape", "_told", "rows")
+
+    def __init__(self, name: str, dtype: Any, rows: Rows, keepdims: bool, number: float) -> None:
+        self._name, self._dtype, self.rows = name, dtype, rows
+        self._shape, self._gives = rows.reduced_shape(keepdims), np.dtype(GIVES.get(name, dtype))
+        self._grid, self._parts, self._told = planned(name, dtype, rows, number)
+        self._runs, self._is_plain = rows.runs(), rows.rows > 0 and rows.order is None and self._parts is None
+
+    def __call__(self, x: Any, x2: Any = None) -> Any:
+        y = cupy.ndarray(self._shape, self._gives)
+        if not self._is_plain or x2 is not None or not x.flags.c_contiguous:
+            return self._reduced(x, x2, y) if self.rows.rows else y
+        kernel = SOURCES.kernel("reduce", self._dtype, constants(self._name))
+        kernel(*self._grid, (x, None, y, None, None, *self._told))
+        return y
+
+    def _reduced(self, x: Any, x2: Any, y: Any) -> Any:
+        """Of arrays that lie in another way, or by several blocks for a row."""
+        told, parts, drawn = self._told, None, None
+        if x2 is None and x.flags.c_contiguous and self._runs != (0, 0):
+            told = (*told[:3], *self._runs, *told[5:])
+        else:
+            x, x2 = self.rows.lay(x), None if x2 is None else self.rows.lay(x2)
+        if self._parts is not None:
+            parts, drawn = cupy.ndarray(self._parts[:1], "uint8"), tickets(self._parts[1])
+        kernel = SOURCES.kernel("reduce", self._dtype, constants(self._name))
+        kernel(*self._grid, (x, x2, y, parts, drawn, *told))
+        return y
 
 
-def launched(
-    kernel: Any, name: str, rows: Rows, y: Any, x: Any, x2: Any, number: float, runs: tuple[int, int],
-    more: Sequence[Any] = (), most: int = MOST_THREADS,
-) -> None:  # fmt: skip
-    """Launch a kernel of this family for rows, by blocks of no more threads."""
+def planned(
+    name: str, dtype: Any, rows: Rows, number: float, runs: tuple[int, int] = (0, 0), most: int = MOST_THREADS
+) -> tuple[tuple[Any, Any], tuple[int, int] | None, tuple[Any, ...]]:
+    """A launch for rows: blocks and threads; where several blocks share a row, bytes of their parts, and how many rows'
+    blocks draw tickets; and the last arguments. Blocks have no more threads than ``most``."""
     across, deep, threads, blocks = rows.layout(most)
     count = splits(blocks, rows.n, min(LEAST, LEAST_EACH * deep))
-    parts, drawn = None, None
-    if count > 1:
-        wide = 8 if y.dtype.char == "d" else 4
-        parts, drawn = cupy.empty(rows.rows * count * state_bytes(name, wide), "uint8"), tickets(blocks)
+    wide = 8 if dtype.char == "d" else 4
+    parts = (rows.rows * count * state_bytes(name, wide), blocks) if count > 1 else None
     layout = (rows.rows, rows.n, rows.inner, np.int32(across), np.int32(deep))
-    told = (float(number), count, -(-rows.n // count), *runs, *layout)
-    kernel((blocks * count,), (threads,), (x, x2, y, parts, drawn, *told, *more))
+    return ((blocks * count,), (threads,)), parts, (float(number), count, -(-rows.n // count), *runs, *layout)
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _known(name: str, dtype: Any, shape: tuple[int, ...], axis: Any, keepdims: bool, number: Any, _: int) -> Any:
+    """The reduction of arrays like one, on a device; None: CuPy's, which says what is wrong with axes.
+
+    number: where it depends on how many elements a row has, a function of that.
+    """
+    if dtype.char not in FLOATS:
+        return None
+    rank, axes = len(shape), () if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if any(type(a) is not int or not -rank <= a < rank for a in axes) or len({a % rank for a in axes}) < len(axes):
+        return None
+    rows = Rows(shape, axis)
+    return Reduction(name, dtype, rows, keepdims, number(rows.n) if callable(number) else number)
+
+
+def _reduction(name: str, x: Any, axis: Any, keepdims: bool, number: Any = 0.0) -> Any:
+    axis = tuple(axis) if type(axis) is list else axis
+    return _known(name, x.dtype, x.shape, axis, keepdims, number, get_device_id())
 
 
 # -- functions -----------------------------------------------------------------------------------
-def _takes(x: Any, axis: Any) -> bool:
-    """Whether the kernels take an array and axes; what is wrong with axes is CuPy's to say."""
-    if x.dtype.char not in FLOATS:
-        return False
-    axes = () if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    return all(type(a) is int and -x.ndim <= a < x.ndim for a in axes) and len({a % x.ndim for a in axes}) == len(axes)
-
-
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    if not _takes(x, axis) or (dtype is not None and dtype != x.dtype):
-        return LIBRARY.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    return reduced("sum", x, axis, keepdims)
-
-
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    if not _takes(x, axis) or (dtype is not None and dtype != x.dtype):
-        return LIBRARY.prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    return reduced("prod", x, axis, keepdims)
-
-
-def _extreme(name: str) -> Callable[..., Any]:
-    def kernel(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        if not _takes(x, axis) or not Rows(x.shape, axis).n:
-            return getattr(LIBRARY, name)(x, axis=axis, keepdims=keepdims)
-        return reduced(name, x, axis, keepdims)
+def _sum(name: str) -> Callable[..., Any]:
+    def kernel(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        if type(axis) is list:
+            axis = tuple(axis)
+        made = _known(name, x.dtype, x.shape, axis, keepdims, 0.0, get_device_id())
+        if made is None or (dtype is not None and dtype != x.dtype):
+            return getattr(LIBRARY, name)(x, axis=axis, dtype=dtype, keepdims=keepdims)
+        return made(x)
 
     return kernel
 
 
-def _flag(name: str) -> Callable[..., Any]:
+def _usual(name: str, empty: bool = True, several: bool = True) -> Callable[..., Any]:
+    """A reduction without numbers; ``empty``: of nothing, too; ``several``: along several axes, too."""
+
     def kernel(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        if not _takes(x, axis):
+        made = _reduction(name, x, axis, keepdims) if several or not isinstance(axis, (tuple, list)) else None
+        if made is None or not (empty or made.rows.n):
             return getattr(LIBRARY, name)(x, axis=axis, keepdims=keepdims)
-        return reduced(name, x, axis, keepdims)
-
-    return kernel
-
-
-def _place(name: str) -> Callable[..., Any]:
-    def kernel(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        if isinstance(axis, (tuple, list)) or not _takes(x, axis) or not Rows(x.shape, axis).n:
-            return getattr(LIBRARY, name)(x, axis=axis, keepdims=keepdims)
-        return reduced(name, x, axis, keepdims)
+        return made(x)
 
     return kernel
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if not _takes(x, axis):
-        return program_of("mean")(x, axis=axis, keepdims=keepdims)
-    return reduced("mean", x, axis, keepdims, Rows(x.shape, axis).n)
+    made = _reduction("mean", x, axis, keepdims, float)
+    return program_of("mean")(x, axis=axis, keepdims=keepdims) if made is None else made(x)
 
 
-def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    if not _takes(x, axis):
-        return program_of("var")(x, axis=axis, correction=correction, keepdims=keepdims)
-    return reduced("var", x, axis, keepdims, max(Rows(x.shape, axis).n - float(correction), 0.0))
+@functools.cache
+def _freedom(correction: float, is_root: bool) -> Callable[[int], float]:
+    """What squares of distances are divided by; below zero, and one less, where the root is asked for."""
+
+    def number(n: int) -> float:
+        divisor = max(n - correction, 0.0)
+        return -1 - divisor if is_root else divisor
+
+    return number
 
 
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    if not _takes(x, axis):
-        return program_of("std")(x, axis=axis, correction=correction, keepdims=keepdims)
-    return reduced("var", x, axis, keepdims, -1 - max(Rows(x.shape, axis).n - float(correction), 0.0))
+def _spread(name: str) -> Callable[..., Any]:
+    def kernel(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        made = _reduction("var", x, axis, keepdims, _freedom(float(correction), name == "std"))
+        if made is None:
+            return program_of(name)(x, axis=axis, correction=correction, keepdims=keepdims)
+        return made(x)
+
+    return kernel
 
 
 def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if not _takes(x, axis):
-        return program_of("logsumexp")(x, axis=axis, keepdims=keepdims)
-    return reduced("logsumexp", x, axis, keepdims)
+    made = _reduction("logsumexp", x, axis, keepdims)
+    return program_of("logsumexp")(x, axis=axis, keepdims=keepdims) if made is None else made(x)
 
 
 _NORMS = {2: "squares", 1: "sizes", math.inf: "largest", -math.inf: "smallest", 0: "count"}
 
 
 def vector_norm(x: Any, /, *, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Any:
-    if not _takes(x, axis) or (ord == -math.inf and not Rows(x.shape, axis).n):
+    made = _reduction(_NORMS.get(ord, "powers"), x, axis, keepdims, float(ord))
+    if made is None or (ord == -math.inf and not made.rows.n):
         return program_of("vector_norm")(x, ord=ord, axis=axis, keepdims=keepdims)
-    return reduced(_NORMS.get(ord, "powers"), x, axis, keepdims, float(ord))
+    return made(x)
 
 
 def mean_squared_error(x1: Any, x2: Any, /) -> Any:
-    if x1.dtype.char not in FLOATS or x2.dtype != x1.dtype or x1.shape != x2.shape:
+    made = _reduction("mean", x1, None, False, float)
+    if made is None or x2.dtype != x1.dtype or x1.shape != x2.shape:
         return program_of("mean_squared_error")(x1, x2)
-    return reduced("mean", x1, None, False, x1.size, x2)
+    return made(x1, x2)
 
 
 TABLE: dict[str, Callable[..., Any]] = {
-    "sum": sum,
-    "prod": prod,
+    **{name: _sum(name) for name in ("sum", "prod")},
     "mean": mean,
-    **{name: _extreme(name) for name in ("max", "min")},
-    **{name: _flag(name) for name in ("any", "all")},
-    **{name: _place(name) for name in ("argmax", "argmin")},
-    "var": var,
-    "std": std,
+    **{name: _usual(name, empty=False) for name in ("max", "min")},
+    **{name: _usual(name) for name in ("any", "all")},
+    **{name: _usual(name, empty=False, several=False) for name in ("argmax", "argmin")},
+    **{name: _spread(name) for name in ("var", "std")},
     "logsumexp": logsumexp,
     "vector_norm": vector_norm,
     "mean_squared_error": mean_squared_error,

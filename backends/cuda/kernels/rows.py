@@ -4,7 +4,7 @@ from typing import Any
 
 import cupy
 
-from lucidgrad.backends.cuda.compiling import ROWS, Rows, Sources, contiguous, table
+from lucidgrad.backends.cuda.compiling import ROWS, Sources, contiguous, rows_of, table
 from lucidgrad.backends.cuda.faults import note
 
 BODIES = {
@@ -115,19 +115,22 @@ SOURCES = Sources(BODIES, ROWS)
 
 def _like(name: str, axis: Any, *xs: Any, more: tuple[Any, ...] = ()) -> Any:
     """Run a kernel whose arrays, and result, all have one shape."""
-    rows = Rows(xs[0].shape, axis)
-    xs = tuple(rows.lay(x) for x in xs)
-    y = cupy.empty(xs[0].shape, xs[0].dtype)
+    rows = rows_of(xs[0].shape, axis)
+    for x in xs:
+        if rows.order is not None or not x.flags.c_contiguous:
+            xs = tuple(map(rows.lay, xs))
+            break
+    y = cupy.ndarray(xs[0].shape, xs[0].dtype)
     rows.launch(SOURCES.kernel(name, y.dtype), *xs, y, *more)
-    return rows.back(y)
+    return y if rows.order is None else rows.back(y)
 
 
 def _up(name: str, axis: Any, h: Any, s: Any, x: Any, *more: Any) -> Any:
     """Run a kernel that spreads a value for each row."""
-    rows = Rows(x.shape, axis)
+    rows = rows_of(x.shape, axis)
     h, s = (None if r is None else contiguous(r)[0] for r in (h, s))
     x = rows.lay(x)
-    y = cupy.empty(x.shape, x.dtype)
+    y = cupy.ndarray(x.shape, x.dtype)
     rows.launch(SOURCES.kernel(name, x.dtype), h, s, x, y, *more)
     return rows.back(y)
 
@@ -153,7 +156,7 @@ def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool =
 
 
 def _freedom(x: Any, axis: Any, correction: float) -> float:
-    return max(Rows(x.shape, axis).n - float(correction), 0.0)
+    return max(rows_of(x.shape, axis).n - float(correction), 0.0)
 
 
 def var_pull(h: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
@@ -169,7 +172,7 @@ def extreme_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = F
 
 
 def cross_entropy_rows(x: Any, i: Any, *, axis: int = -1, ignore_index: int = -100) -> Any:
-    rows = Rows(x.shape, axis)
+    rows = rows_of(x.shape, axis)
     (i,) = contiguous(i.astype("int64", copy=False))
     y = cupy.empty(i.shape, x.dtype)
     rows.launch(SOURCES.kernel("cross_entropy", x.dtype), rows.lay(x), i, y, ignore_index, *note("cross_entropy"))
@@ -177,7 +180,7 @@ def cross_entropy_rows(x: Any, i: Any, *, axis: int = -1, ignore_index: int = -1
 
 
 def cross_entropy_pull(x: Any, i: Any, h: Any, *, axis: int = -1, ignore_index: int = -100) -> Any:
-    rows = Rows(x.shape, axis)
+    rows = rows_of(x.shape, axis)
     x, i = contiguous(x, i.astype("int64", copy=False))
     every = int(any(h.strides))  # one number may serve all rows, as the cotangent of a mean does
     h = contiguous(h)[0] if every else h

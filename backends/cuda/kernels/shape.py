@@ -29,7 +29,14 @@ def broadcast_to(x: Any, /, *, shape: Any) -> Any:
 
 
 def expand_dims(x: Any, /, *, axis: Any = 0) -> Any:
-    return cupy.expand_dims(x, _tuple(axis))
+    key = _at(x.ndim, axis) if type(axis) is int else None
+    return x[key] if key is not None else cupy.expand_dims(x, _tuple(axis))
+
+
+@functools.cache
+def _at(rank: int, axis: int) -> tuple[Any, ...] | None:
+    """The key that puts a new axis there; None where it can't be."""
+    return (*(slice(None),) * (axis % (rank + 1)), None) if -rank - 1 <= axis <= rank else None
 
 
 def squeeze(x: Any, /, *, axis: Any = None) -> Any:

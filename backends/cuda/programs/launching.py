@@ -9,7 +9,8 @@ import numpy as np
 
 from lucidgrad.backends.cuda.compiling import ROOM, THREADS, Rows, by_value, contiguous
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
-from lucidgrad.backends.cuda.kernels.reductions import SOURCES, constants, launched
+from lucidgrad.backends.cuda.kernels.reductions import SOURCES, constants, planned
+from lucidgrad.backends.cuda.tickets import tickets
 from lucidgrad.levels.program import Variable
 
 from .grouping import Launch, Reduction, Section
@@ -144,11 +145,12 @@ class Reducer:
         section, equation = reduction
         self._section, self._numbers, self._how = section, numbers, equation.primitive.name
         self.stored, self._reads = list(equation.results), section.reads
-        axis, self._keepdims = equation.keywords["axis"], equation.keywords["keepdims"]
-        self._rows = Rows(section.shape, axis)
-        self._order, self._runs = self._rows.order, self._rows.runs()
-        if self._runs != (0, 0):
-            self._order = None  # elements are numbered as the shape has them
+        axis, keepdims = equation.keywords["axis"], equation.keywords["keepdims"]
+        rows = Rows(section.shape, axis)
+        runs = rows.runs()
+        self._order = rows.order if runs == (0, 0) else None  # None: elements are numbered as the shape has them
+        self._shape, number = rows.reduced_shape(keepdims), rows.n if self._how == "mean" else 0
+        self._planned = planned(self._how, self.stored[0].dtype, rows, number, runs, THREADS)
         self._name = kernel_name([self._how, *(entry.name for entry in section.entries)])
         self._kernels: dict[Any, Any] = {}
 
@@ -163,10 +165,11 @@ class Reducer:
         if kernel is None:
             kernel = self._kernels[key] = self._made(given)
         (v,) = self.stored
-        y = known[v] = cupy.ndarray(self._rows.reduced_shape(self._keepdims), v.dtype)
-        addresses = np.asarray([x.data.ptr for x in given], np.uint64)
-        count, more = self._rows.n if self._how == "mean" else 0, (by_value(addresses), numbers)
-        launched(kernel, self._how, self._rows, y, None, None, count, self._runs, more, THREADS)
+        y = known[v] = cupy.ndarray(self._shape, v.dtype)
+        (blocks, threads), shared, told = self._planned
+        parts, drawn = (None, None) if shared is None else (cupy.ndarray(shared[:1], "uint8"), tickets(shared[1]))
+        addresses = by_value(np.asarray([x.data.ptr for x in given], np.uint64))
+        kernel(blocks, threads, (None, None, y, parts, drawn, *told, addresses, numbers))
 
     def _made(self, given: Sequence[Any]) -> Any:
         """The kernel for a layout; a thread may have many registers in its smaller blocks."""
@@ -175,7 +178,9 @@ class Reducer:
         if self._order is not None:
             shape, steps = tuple(shape[a] for a in self._order), [tuple(s[a] for a in self._order) for s in steps]
         text = element_of(section, shape, steps, self._numbers)
-        told = f"struct Table {{ void *addresses[{len(given)}]; }};\n#define MORE , Table table, const double *numbers\n"
+        told = (
+            f"struct Table {{ void *addresses[{len(given)}]; }};\n#define MORE , Table table, const double *numbers\n"
+        )
         told += "#define ELEMENT(at) (A)lg_element(table.addresses, numbers, at)\n"
         told += f"#define reduce {self._name}\n#define BOUNDS __launch_bounds__({THREADS}, 1)\n"
         source = f"{PREAMBLE}{text}{told}{constants(self._how)}{SOURCES[f'reduce_{self.stored[0].dtype.name}']}"

@@ -184,25 +184,25 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 # -- reducing what falls on one place ------------------------------------------------------------
 def _tied_portion(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, axis: int) -> Any:
     """The part of one of the elements that tie for an extreme."""
-    ties = xp.astype(src == xp.take_along_axis(y, i, axis=axis), dtype=y.dtype)
-    ties = xp.put_along_axis_add(ties, i, axis=axis, size=x.shape[axis]) + xp.astype(x == y, dtype=y.dtype)
+    ties = xp.astype(xp.equal(src, xp.take_along_axis(y, i, axis=axis)), dtype=y.dtype)
+    ties = xp.put_along_axis_add(ties, i, axis=axis, size=x.shape[axis]) + xp.astype(xp.equal(x, y), dtype=y.dtype)
     return g / xp.where(ties == 0, 1, ties)
 
 
 def _extreme_x(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, *, axis: int) -> Any:
-    return xp.where(x == y, _tied_portion(xp, g, y, x, src, i, axis), 0)
+    return xp.where(xp.equal(x, y), _tied_portion(xp, g, y, x, src, i, axis), 0)
 
 
 def _extreme_src(xp: Any, g: Any, y: Any, x: Any, src: Any, i: Any, *, axis: int) -> Any:
     share = xp.take_along_axis(_tied_portion(xp, g, y, x, src, i, axis), i, axis=axis)
-    return xp.where(src == xp.take_along_axis(y, i, axis=axis), share, 0)
+    return xp.where(xp.equal(src, xp.take_along_axis(y, i, axis=axis)), share, 0)
 
 
 def _extreme_jvp(xp: Any, y: Any, xs: Any, ts: Any, *, axis: int, largest: bool) -> Any:
     (x, src, i), (tx, tsrc, _) = xs, ts
-    t = xp.zeros_like(y) if tx is None else xp.where(x == y, tx, 0)
+    t = xp.zeros_like(y) if tx is None else xp.where(xp.equal(x, y), tx, 0)
     if tsrc is not None:
-        hits = xp.where(src == xp.take_along_axis(y, i, axis=axis), tsrc, 0)
+        hits = xp.where(xp.equal(src, xp.take_along_axis(y, i, axis=axis)), tsrc, 0)
         t = t + xp.put_along_axis_add(hits, i, axis=axis, size=x.shape[axis])
     return _tied_portion(xp, t, y, x, src, i, axis)
 
