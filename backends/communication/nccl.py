@@ -192,6 +192,8 @@ class Running(Pending):
 
     def done(self) -> bool:
         self._check()
+        if not self.watched:  # it is a part of a graph, for which nobody waits while it is recorded
+            return self._launched.is_set()
         return self._end is not None and bool(self._end.done)
 
     def _check(self) -> None:

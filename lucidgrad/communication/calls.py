@@ -51,12 +51,25 @@ def several(name: str, group: ProcessGroup, called: str, tensors: Any) -> list[A
 def engine_for(name: str, group: ProcessGroup, written: Sequence[Any], read: Sequence[Any] = ()) -> Engine:
     """The engine for some tensors, which are checked."""
     if len(written) == 1 and not read:
-        return group.engine(check_tensor(name, written[0], True))
+        return _engine(name, group, check_tensor(name, written[0], True))
     kinds = [check_tensor(name, x, True) for x in written]
     kinds += [check_tensor(name, x, False) for x in read]
     if len(kinds) > 1 and len(set(kinds)) > 1:
         raise RuntimeError(f"{name}: given tensors on {' and '.join(sorted(set(kinds)))}, expected one kind of device")
-    return group.engine(kinds[0])
+    return _engine(name, group, kinds[0])
+
+
+def _engine(name: str, group: ProcessGroup, kind: str) -> Engine:
+    engine = group.engine(kind)
+    if kind == "cuda" and engine.host:
+        from lucidgrad.cuda import is_current_stream_capturing
+
+        if is_current_stream_capturing():
+            raise RuntimeError(
+                f"{name}: a CUDA graph is being recorded, and these tensors travel by {engine.name}, which the host "
+                f"calls; do it outside of the graph, or use NCCL"
+            )
+    return engine
 
 
 def reduction(name: str, op: Any, x: Any, engine: Engine) -> tuple[str, Any, bool]:

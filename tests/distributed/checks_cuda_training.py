@@ -73,6 +73,40 @@ def check_hooks_and_gradients_of_gradients():
         close(p, q)
 
 
+def check_graphs():
+    """A step of training as one CUDA graph, collectives included: each launch exchanges the gradients of its time."""
+    models = [DistributedDataParallel(mlp().cuda(), gradient_as_bucket_view=views) for views in (False, True)]
+    for model in models:
+        alone = mlp()
+        optimizers = [lg.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (alone, model)]
+        x, y = (mine(v).cuda() for v in data(mlp, 0))
+        stream = lg.cuda.Stream()
+
+        def step(model=model, optimizer=optimizers[1], x=x, y=y):
+            optimizer.zero_grad()
+            loss_of(model, x, y).backward()
+            optimizer.step()
+
+        stream.wait_stream(lg.cuda.current_stream())
+        with lg.cuda.stream(stream):
+            for _ in range(2):
+                step()
+        lg.cuda.current_stream().wait_stream(stream)
+        graph = lg.cuda.CUDAGraph()
+        with lg.cuda.graph(graph):
+            step()
+        for k in range(5):
+            given = data(mlp, 0 if k < 2 else k)
+            if k >= 2:
+                x.copy_(mine(given[0])), y.copy_(mine(given[1]))
+                graph.replay()
+            optimizers[0].zero_grad()
+            loss_of(alone, *given).backward()
+            optimizers[0].step()
+        for p, q in zip(alone.parameters(), model.parameters()):
+            close(p, q.cpu())
+
+
 def check_nothing_is_launched_in_vain():
     """A step takes what the plain one does, and for each bucket one launch to fill it and one to reduce it."""
     if cudasim.is_installed() and dist.get_world_size() == 2:  # with others means are divided

@@ -4,6 +4,7 @@ import functools
 import os
 
 import checks_fuzz
+import pytest
 
 import lucidgrad as lg
 from lucidgrad import distributed as dist
@@ -57,6 +58,17 @@ def check_parts_on_the_device():
     part = whole[:, :, 1]
     dist.all_reduce(part)
     assert whole[:, 1, 1].tolist() == [n * i for i in range(n)] and whole[:, 1, 0].tolist() == list(range(n))
+
+
+@_both_ways
+def check_graphs_refuse():
+    """What the host does is not part of a CUDA graph."""
+    x = lg.ones(3, device="cuda")
+    with pytest.raises(RuntimeError, match="all_reduce: a CUDA graph is being recorded.* by mpi"):
+        with lg.cuda.graph(lg.cuda.CUDAGraph()):
+            dist.all_reduce(x)
+    dist.all_reduce(x)
+    assert x.tolist() == [dist.get_world_size()] * 3
 
 
 @_both_ways

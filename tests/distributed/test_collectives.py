@@ -1,6 +1,7 @@
-"""Collectives, with two processes in every run and more at night."""
+"""Collectives, and those that obey the laws of derivatives: two processes in every run, more at night."""
 
 import checks_collectives
+import checks_functional
 import checks_fuzz
 import checks_staged
 import checks_tensors
@@ -8,7 +9,7 @@ import pytest
 from ranks import names
 from thoroughness import cases, seeds
 
-HOST = checks_collectives, checks_tensors, checks_fuzz
+HOST = checks_collectives, checks_tensors, checks_fuzz, checks_functional
 
 
 @pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))

@@ -6,6 +6,7 @@ import sys
 import time
 
 import checks_cuda_training
+import checks_functional
 import checks_nccl
 import pytest
 import without_cuda
@@ -20,8 +21,8 @@ pytestmark = pytest.mark.skipif(
 EMULATED = not cudasim.usable_gpus()
 
 
-#: Collectives, and data parallel training by them.
-CHECKS = checks_nccl, checks_cuda_training
+#: Collectives, data parallel training by them, and the laws of derivatives.
+CHECKS = checks_nccl, checks_cuda_training, checks_functional
 
 
 @pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))
@@ -29,7 +30,12 @@ CHECKS = checks_nccl, checks_cuda_training
 def test_nccl(check, ranks, results):
     tried = seeds(40, 400)
     words = f"{tried.start} {tried.start + len(tried)}"
-    results(CHECKS, check, ranks, cuda=True, seconds=600, LUCIDGRAD_TEST_CASES=words)
+    settings = {
+        "LUCIDGRAD_TEST_CASES": words,
+        "LUCIDGRAD_TEST_DEVICE": "cuda",
+        **cases({"LUCIDGRAD_TEST_FEW": "1"}, {}),
+    }
+    results(CHECKS, check, ranks, cuda=True, seconds=600, **settings)
 
 
 # -- how a job ends ------------------------------------------------------------------------------
