@@ -224,8 +224,8 @@ class Rows:
     def runs(self) -> tuple[int, int]:
         """How rows of neighbours lie where the order is another, if the first axes and the last are reduced.
 
-        Elements of a run are neighbours, as runs of neighbouring rows are, and it is so far to the next of the row; zeros
-        where rows lie otherwise.
+        Elements of a run are neighbours, as runs of neighbouring rows are, and it is so far to the next of the row.
+        Zeros where rows lie otherwise.
         """
         kept = [a for a, n in enumerate(self.shape) if n != 1 and a not in self.axes]
         if self.order is None or any(kept[0] < a < kept[-1] and self.shape[a] != 1 for a in self.axes):

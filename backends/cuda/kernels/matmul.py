@@ -244,13 +244,13 @@ def multiply(
     many, step2, step1, step = made.batch
     if many == 1:
         recording.call(
-            cublas.gemmEx, handle, *made.flags, *made.sizes, one, at2, number, leading2, at1, number, leading1, beta, at,
-            made_of, leading, how.compute if how.tensors else how.exact, _ALGORITHM,
+            cublas.gemmEx, handle, *made.flags, *made.sizes, one, at2, number, leading2, at1, number, leading1, beta,
+            at, made_of, leading, how.compute if how.tensors else how.exact, _ALGORITHM,
         )  # fmt: skip
     else:
         recording.call(
-            cublas.gemmStridedBatchedEx, handle, *made.flags, *made.sizes, one, at2, number, leading2, step2, at1, number,
-            leading1, step1, beta, at, made_of, leading, step, many, how.compute, _ALGORITHM,
+            cublas.gemmStridedBatchedEx, handle, *made.flags, *made.sizes, one, at2, number, leading2, step2, at1,
+            number, leading1, step1, beta, at, made_of, leading, step, many, how.compute, _ALGORITHM,
         )  # fmt: skip
 
 

@@ -61,13 +61,13 @@ extern "C" __global__ void BOUNDS standardise_pull(
 }
 """,
     # A layer's rows and columns in one pass: a block goes through some of the rows, and keeps sums of columns in shared
-    # memory, one for each group of threads that has a row. Each thread adds to its own columns. The last block of a team
-    # adds the sums of the team, the last team those of all: with some square root of all blocks in a team, none has much
-    # to add while others have nothing to do.
+    # memory, one for each group of threads that has a row. Each thread adds to its own columns. The last block of a
+    # team adds the sums of the team, the last team those of all: a team is some square root of all blocks, so that none
+    # has much to add while others have nothing to do.
     "layer_pull": r"""
 extern "C" __global__ void BOUNDS layer_pull(
-    const T *h, const T *x, const T *w, T *y, T *to_w, T *to_b, A *parts, unsigned int *tickets, double eps, bool centred,
-    I rows, I n, int deep, int team) {
+    const T *h, const T *x, const T *w, T *y, T *to_w, T *to_b, A *parts, unsigned int *tickets, double eps,
+    bool centred, I rows, I n, int deep, int team) {
     extern __shared__ __align__(16) unsigned char memory[];
     const int across = 0, groups = blockDim.x / deep, group = threadIdx.x / deep, lane = threadIdx.x % deep;
     const I inner = 1, steps = (rows + (I)gridDim.x * groups - 1) / ((I)gridDim.x * groups);

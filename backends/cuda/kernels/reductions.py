@@ -1,9 +1,9 @@
 """Hand-written reductions, one family: what a row comes to, read once, whatever axes it lies along.
 
 A row goes through states: one that has seen nothing, what an element makes of it, and what two come to; so one kernel
-serves all functions, rows of any layout (`ROWS`), and rows that several blocks share: each leaves its state, and the last
-one joins these in a fixed order (`tickets`). Bits are the same every time. Half precision is computed in single, and
-rounded once. Integers, flags and complex numbers are for CuPy's functions, and so is what they refuse.
+serves all functions, rows of any layout (`ROWS`), and rows that several blocks share: each leaves its state, and the
+last one joins these in a fixed order (`tickets`). Bits are the same every time. Half precision is computed in single,
+and rounded once. Integers, flags and complex numbers are for CuPy's functions, and so is what they refuse.
 """
 
 import functools
@@ -234,8 +234,10 @@ class Reduction:
 def planned(
     name: str, dtype: Any, rows: Rows, number: float, runs: tuple[int, int] = (0, 0), most: int = MOST_THREADS
 ) -> tuple[tuple[Any, Any], tuple[int, int] | None, tuple[Any, ...]]:
-    """A launch for rows: blocks and threads; where several blocks share a row, bytes of their parts, and how many rows'
-    blocks draw tickets; and the last arguments. Blocks have no more threads than ``most``."""
+    """A launch for rows, by blocks of no more threads: blocks and threads, parts, and the last arguments.
+
+    parts: where several blocks share rows, the bytes that they leave, and how many counts of tickets they draw from.
+    """
     across, deep, threads, blocks = rows.layout(most)
     count = splits(blocks, rows.n, min(LEAST, LEAST_EACH * deep))
     wide = 8 if dtype.char == "d" else 4

@@ -178,9 +178,8 @@ class Reducer:
         if self._order is not None:
             shape, steps = tuple(shape[a] for a in self._order), [tuple(s[a] for a in self._order) for s in steps]
         text = element_of(section, shape, steps, self._numbers)
-        told = (
-            f"struct Table {{ void *addresses[{len(given)}]; }};\n#define MORE , Table table, const double *numbers\n"
-        )
+        told = f"struct Table {{ void *addresses[{len(given)}]; }};\n"
+        told += "#define MORE , Table table, const double *numbers\n"
         told += "#define ELEMENT(at) (A)lg_element(table.addresses, numbers, at)\n"
         told += f"#define reduce {self._name}\n#define BOUNDS __launch_bounds__({THREADS}, 1)\n"
         source = f"{PREAMBLE}{text}{told}{constants(self._how)}{SOURCES[f'reduce_{self.stored[0].dtype.name}']}"
