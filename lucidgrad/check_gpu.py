@@ -265,13 +265,19 @@ def main(arguments: list[str] | None = None) -> int:
     if in_clone:
         for section in tests(options.quick):
             add(section)
-        if not options.quick:
+        if options.quick:
+            add(Section("Errors against exact values", LEFT_OUT, 0.0, "Not part of `--quick`."))
+        else:
             add(exactness())
         for section in sanitized(options.quick):
             add(section)
     else:
-        add(Section("Tests", LEFT_OUT, 0.0, "This is no clone of the repository: start it in one to run the tests."))
-    if not options.no_bench:
+        for title in ("Tests", "Errors against exact values", "compute-sanitizer"):
+            why = "This is no clone of the repository, which has the tests: start it in one."
+            add(Section(title, LEFT_OUT, 0.0, why))
+    if options.no_bench:
+        add(Section("Speed", LEFT_OUT, 0.0, "By `--no-bench`."))
+    else:
         add(benchmark(emulated, 1 if emulated or options.quick else 20))
     options.out.mkdir(parents=True, exist_ok=True)
     text = markdown(sections, emulated)

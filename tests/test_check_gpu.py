@@ -46,6 +46,8 @@ def test_outside_of_a_clone(tmp_path, monkeypatch, capsys):
     assert "EMULATED" in told and "all is well" in told
     text = (tmp_path / "report" / "report.md").read_text()
     assert "15 of 15 cases are right" in text and "This is no clone" in text
+    for part in ("Tests", "Errors against exact values", "compute-sanitizer", "Speed"):  # nothing is missing in silence
+        assert f"| {part} | left out |" in text
 
 
 @pytest.mark.cuda
