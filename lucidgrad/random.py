@@ -5,7 +5,7 @@ import functools
 import math
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from lucidgrad.refusals import guard as _guard
 
@@ -15,7 +15,7 @@ from .core.dispatch import box, number
 from .creation import _shape
 from .levels.batching import enter_level, leave_level
 from .levels.layer import Layer, draws
-from .levels.traced import acting, fail, set_back, tracing
+from .levels.traced import Traced, acting, fail, set_back, tracing
 from .ops.elementwise.exponential import exp, log1p
 from .ops.elementwise.rounding import floor
 from .ops.elementwise.trigonometric import tan
@@ -249,6 +249,30 @@ def set_rng_state(state: Any, device: Any = None) -> None:
         _seed["value"] = state["seed"]
 
 
+class Draw(NamedTuple):
+    """Random numbers that a program draws: called, it gives an array of new ones."""
+
+    generator: Generator
+    how: str
+    shape: tuple[int, ...]
+    dtype: Any
+    args: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        backend = devices.backend_named(self.generator.device)
+        return backend.draw(self.generator.source, self.how, self.shape, self.dtype, *self.args)
+
+    @property
+    def by_default(self) -> bool:
+        """Whether they are those of a default generator."""
+        return _defaults.get(self.generator.device) is self.generator
+
+
+def drawn_again(how: str, shape: tuple[int, ...], dtype: Any, device: Device, args: tuple[Any, ...]) -> Tensor:
+    """What a `Draw` of a default generator says, drawn now: inside transforms and programs, too."""
+    return _draw(how, (shape,), dtype, device, None, False, *args)
+
+
 def _draw(
     how: str,
     size: tuple[Any, ...],
@@ -271,9 +295,7 @@ def _draw(
         _keep(source)
 
         def draw(extra: tuple[int, ...]) -> Tensor:
-            return box(
-                acting(how, lambda: backend.draw(source.source, how, (*extra, *shape), dtype, *args), draws=True)
-            )
+            return box(acting(how, Draw(source, how, (*extra, *shape), dtype, args), draws=True))
 
         made = _draw_in_maps(draw, how) if draws.maps else draw(())
     return made if requires_grad is False else made.requires_grad_(requires_grad)
@@ -481,6 +503,8 @@ def multinomial(
     for level, size, randomness in reversed(draws.maps):
         if randomness == "different":  # the weights of all examples at once
             weights = leave_level(weights, level=level, size=size)
+    if type(weights.array) is Traced:  # no program draws by weights: they are read
+        weights = box(devices.backend_named(where).from_numpy(weights.cpu().numpy(), str(where)))
     if isinstance(weights.array, Layer) and not any(randomness == "error" for _, _, randomness in draws.maps):
         raise RuntimeError(
             "multinomial: inside vmap with randomness='same' the weights differ between the examples, "

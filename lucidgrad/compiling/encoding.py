@@ -23,14 +23,15 @@ from lucidgrad.extents import Shape
 from lucidgrad.files.container import FileFormatError, check_shape, dtype_named
 from lucidgrad.keys import At
 from lucidgrad.levels.layer import structural
-from lucidgrad.levels.program import Equation, Program, Structure, Variable
+from lucidgrad.levels.program import Action, Equation, Program, Structure, Variable
 from lucidgrad.levels.structures import STRUCTURES
+from lucidgrad.random import Draw, drawn_again
 from lucidgrad.spelling import REQUIRED
 from lucidgrad.tensor import Tensor
 
 from .sizes import contradiction
 
-__all__ = ["Place", "decoded", "decoded_program", "encoded", "encoded_program", "expect"]
+__all__ = ["Place", "decoded", "decoded_program", "drawable", "encoded", "encoded_program", "expect"]
 
 #: What stands for itself; files keep every bit of it.
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
@@ -102,6 +103,13 @@ def encoded_program(program: Program, name_of: Callable[[int, Variable], str] | 
     equations = []
     for equation in program.equations:
         name = equation.primitive.name
+        draw = getattr(equation.primitive, "run", None)
+        if type(draw) is Draw:
+            for v in equation.results:
+                numbers[v] = len(numbers)
+            words = {"how": draw.how, "args": encoded(draw.args, f"what {name} is drawn with")}
+            equations.append([DRAW, [], words, [_described(v) for v in equation.results]])
+            continue
         known = STRUCTURES if type(equation.primitive) is Structure else registry
         if known.get(name) is not equation.primitive or name in structural:
             raise RuntimeError(
@@ -119,6 +127,22 @@ def encoded_program(program: Program, name_of: Callable[[int, Variable], str] | 
         "equations": equations,
         "outputs": [None if v is None else numbers[v] for v in program.outputs],
     }
+
+
+#: The name of equations that draw random numbers: from the default generator of wherever the program runs.
+DRAW = "draw"
+#: How numbers are drawn, with how many arguments of which types, and of which kinds dtypes may be.
+_DRAWS: dict[str, tuple[int, tuple[type, ...], str]] = {
+    "uniform": (2, (float, int), "f"),
+    "normal": (2, (float, int), "fc"),
+    "integers": (2, (int,), "fiu"),
+    "permutation": (0, (), "fiu"),
+}
+
+
+def drawable(draw: Any) -> bool:
+    """Whether a file can say how numbers are drawn."""
+    return type(draw) is Draw and draw.how in _DRAWS and all(type(number(x)) in (int, float) for x in draw.args)
 
 
 def _literal(value: Any, name: str) -> Any:
@@ -270,6 +294,8 @@ def _variable(data: Any, n: int, where: Device) -> Variable:
 def _equation(data: Any, i: int, known: Sequence[Variable], where: Device, level: int) -> Equation:
     expect(type(data) is list and len(data) == 4, f"equation {i} has other parts than those of one")
     name, given, words, made = data
+    if name == DRAW:
+        return _drawing(given, words, made, len(known), where, f"equation {i}, {name},")
     structure = STRUCTURES.get(name) if type(name) is str else None
     primitive = None if structure is not None else _primitive(name)
     at = f"equation {i}, {name},"
@@ -288,6 +314,29 @@ def _equation(data: Any, i: int, known: Sequence[Variable], where: Device, level
     wrong = contradiction(equation)
     expect(wrong is None, f"{at} {wrong}")
     return equation
+
+
+def _drawing(given: Any, words: Any, made: Any, n: int, where: Device, at: str) -> Equation:
+    """An equation that draws random numbers."""
+    expect(given == [] and type(words) is dict and words.keys() == {"how", "args"}, f"{at} has other parts than those")
+    expect(type(made) is list and len(made) == 1, f"{at} gives other results than one")
+    (v,), how, args = [_variable(found, n, where) for found in made], words["how"], words["args"]
+    expect(type(how) is str and how in _DRAWS, f"{at} draws {how!r:.40}, which is not known")
+    count, types, kinds = _DRAWS[how]
+    expect(type(args) is tuple and len(args) == count, f"{at} has other numbers than {count} for {how}")
+    expect(all(type(x) in types for x in args), f"{at} has what is no number for {how}")
+    expect(_kind_of(v.dtype) in kinds, f"{at} draws {how} of dtype {v.dtype}")
+    expect(how != "permutation" or len(v.shape) == 1, f"{at} draws a permutation of the shape {v.shape}")
+    expect(how != "integers" or -(2**63) <= args[0] < args[1] <= 2**63, f"{at} draws integers from {args}")
+
+    def run() -> Any:
+        return drawn_again(how, v.shape, v.dtype, where, args).array
+
+    return Equation(Action(how, run, draws=True), (), {}, (v,))
+
+
+def _kind_of(dtype: Any) -> str:
+    return "f" if str(dtype) == "bfloat16" else dtype.kind
 
 
 def _check_keywords(primitive: Primitive, keywords: dict[str, Any], at: str) -> None:

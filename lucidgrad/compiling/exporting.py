@@ -1,6 +1,7 @@
 """`lucidgrad.export`: the program of a function with its constants as one file."""
 
 import inspect
+import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,12 +11,14 @@ from lucidgrad import files
 from lucidgrad.core import device as devices
 from lucidgrad.core.dispatch import complexes, floats, halves
 from lucidgrad.func import trees
-from lucidgrad.levels.program import Action, Equation, Program, Variable, actions, communicates
+from lucidgrad.func.control import choosing
+from lucidgrad.levels.program import Action, Equation, Program, Variable, actions, communicates, inner
+from lucidgrad.levels.structures import COND
 from lucidgrad.levels.traced import current
 from lucidgrad.nn.module import Module
 
 from .compiled import Compiled, CompiledModule, obstacle
-from .encoding import Place, decoded_program, encoded, encoded_program
+from .encoding import Place, decoded_program, drawable, encoded, encoded_program
 from .entry import Output, Plan
 from .guards import Held
 from .imported import FORMAT, VERSION, ImportedProgram
@@ -44,7 +47,8 @@ def export(
     ----------
     fn
         A function, a module or a transform; compiled or not. It must do nothing but compute its result: no writes into
-        arguments, buffers or Python's objects, no random numbers, no optimiser's steps.
+        arguments, buffers or Python's objects, no optimiser's steps. Random numbers are drawn in every run, from the
+        default generator of the device that it runs on.
     args
         The arguments, a tuple: values of these shapes and dtypes are what the program will take. They are trees of
         tensors, numbers and text, made of tuples, lists and dicts.
@@ -91,7 +95,8 @@ def export(
 
     own = [x.detach().clone().requires_grad_(x.requires_grad) for x in tensors]
     others = [leaf for i, leaf in enumerate(leaves) if i not in places]
-    program, result = _traced(fn, call, own, others)
+    with lg.random.fork_rng():
+        program, result = _traced(fn, call, own, others)
     where = _device_of(program)
     about.update(format=FORMAT, version=VERSION, lucidgrad=lg.__version__, device=str(where), result=result)
     about |= encoded_program(program, _naming(fn, program))
@@ -145,10 +150,11 @@ def _refusal(what: str, way_out: str) -> RuntimeError:
 
 
 def _check_effects(plan: Plan, hosts: Sequence[Any], given: int) -> None:
-    if any(action.draws for action in actions(plan.program.equations)):
-        raise _refusal(
-            "it draws random numbers", "give them as an argument, or call eval() on a module that has dropout"
-        )
+    for action in actions(plan.program.equations):
+        if action.draws and not drawable(action.run):
+            raise _refusal(f"it draws random numbers by {action.name}", "give them as an argument")
+        if action.draws and not action.run.by_default:  # type: ignore[attr-defined]
+            raise _refusal("it draws random numbers from a generator of its own", "draw them from the default one")
     if hosts:
         raise _refusal("it takes steps of an optimiser", "return the gradients, or the new parameters, instead")
     if plan.grads:
@@ -183,10 +189,10 @@ def _alone(plan: Plan, given: int, held: dict[Variable, Any]) -> Program:
             f"export: the function communicates with other processes ({together.primitive.name}), which a file "
             f"does not know of; export what one process computes"
         )
-    for equation in equations:  # arrays of other libraries, as they are now
-        if type(equation.primitive) is Action:
-            constants[equation.results[0]] = equation.primitive.run()
-    equations = [equation for equation in equations if type(equation.primitive) is not Action]
+    fixed = [e for e in equations if type(e.primitive) is Action and not e.primitive.draws]
+    for equation in fixed:  # arrays of other libraries, as they are now
+        constants[equation.results[0]] = equation.primitive.run()  # type: ignore[union-attr]
+    equations = [equation for equation in equations if equation not in fixed]
     alone = improved(Program(program.inputs[:given], equations, outputs, constants))
     return with_own_outputs(alone)
 
@@ -249,7 +255,8 @@ def _differentiability(
     """Which results have a history, and whether gradients of the program are those of the function.
 
     A program does not know what was detached on the way, or has a rule of its own. Both gradients are computed near the
-    arguments and compared; where they differ, the file says so, and whoever asks it for gradients is told.
+    arguments and compared, for every branch of choices; where they differ, the file says so, and whoever asks it for
+    gradients is told.
     """
     generator = lg.Generator().manual_seed(0)
     near = [_near(x, generator) for x in tensors]
@@ -257,20 +264,53 @@ def _differentiability(
     if not any(x.requires_grad for x in near):
         return told
     run = ImportedProgram({**about, "grows": [True] * len(program.outputs), "gradients": None}, program, where)
+    trials = [(), *itertools.product((True, False), repeat=min(_depth(program), _DEEPEST))]
     try:
-        with lg.inference_mode(False), devices.quiet():
-            theirs = [x for x in trees.flatten(call(near))[0] if isinstance(x, lg.Tensor)]
-            told["grows"] = [x.requires_grad for x in theirs]
-            if not any(told["grows"]):
-                return told
-            ours = run.outputs([x.detach().requires_grad_(x.requires_grad) for x in near])
-            same = _same_gradients(theirs, near, *ours, told["grows"], generator)
+        with lg.inference_mode(False), devices.quiet(), lg.random.fork_rng():
+            tried = [found for choices in trials if (found := _tried(call, run, near, choices)) is not None]
+            told["grows"] = [any(ends[k].requires_grad for ends, _, _ in tried) for k in range(len(program.outputs))]
+            same = all(_same_gradients(*found, told["grows"], generator) for found in tried)
     except Exception as error:
         told["gradients"] = f"they could not be compared with the function's ({type(error).__name__}: {error})"
         return told
     if not same:
         told["gradients"] = "the function has others: it detaches something on the way, or has a rule of its own"
     return told
+
+
+#: Choices inside one another whose branches are all looked at.
+_DEEPEST = 4
+
+
+def _depth(program: Program) -> int:
+    """How many choices are inside one another."""
+    return max(
+        ((e.primitive is COND) + max(map(_depth, inner(e))) for e in program.equations if inner(e)),
+        default=0,
+    )
+
+
+def _tried(
+    call: Callable[..., Any], run: ImportedProgram, near: Sequence[Any], choices: tuple[bool, ...]
+) -> tuple[Sequence[Any], Sequence[Any], Any] | None:
+    """Results of the function and, with its arguments, of the program; None if such a choice is none of the program's.
+
+    A branch that the predicate keeps values from may fail on these, and what does not depend on the arguments is no
+    choice in the program.
+    """
+    try:
+        with choosing(choices):
+            memory = lg.random.remember()
+            theirs = [x for x in trees.flatten(call(near))[0] if isinstance(x, lg.Tensor)]
+            lg.random.recall(memory)
+            ours = run.outputs([x.detach().requires_grad_(x.requires_grad) for x in near])
+            lg.random.recall(memory)
+    except Exception:
+        if choices:
+            return None
+        raise
+    pairs = zip(theirs, ours[0], strict=True)
+    return None if choices and not all(_close(a, b) for a, b in pairs if a.dtype in floats) else (theirs, near, ours)
 
 
 def _near(x: Any, generator: Any) -> Any:
@@ -285,15 +325,14 @@ def _near(x: Any, generator: Any) -> Any:
 def _same_gradients(
     theirs: Sequence[Any],
     near: Sequence[Any],
-    ours: Sequence[Any],
-    given: Sequence[Any],
+    program: tuple[Sequence[Any], Sequence[Any]],
     grows: Sequence[bool],
     generator: Any,
 ) -> bool:
     chosen = [k for k, grown in enumerate(grows) if grown]
     seeds = [lg.randn(*theirs[k].shape, generator=generator) for k in chosen]
     found = []
-    for ends, starts in ((theirs, near), (ours, given)):
+    for ends, starts in ((theirs, near), program):
         starts = [x for x in starts if x.requires_grad]
         live = [(ends[k], seed) for k, seed in zip(chosen, seeds, strict=True) if ends[k].requires_grad]
         if not live:

@@ -15,7 +15,7 @@ from lucidgrad.autograd.function import Function
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.primitive import registry
-from lucidgrad.levels.program import Equation, Program, Variable, variables
+from lucidgrad.levels.program import Equation, Program, Variable, alive, variables
 
 from .passes import dead
 
@@ -59,13 +59,12 @@ class Backward:
                 earlier.append(equation)
             else:
                 later.update(equation.results)
-        forward = dead(Program(inputs, earlier, joint.outputs[:made], joint.constants))
-        ran = {id(equation) for equation in forward.equations}
+        equations, _ = alive(Program(inputs, earlier, joint.outputs[:made], joint.constants))
+        ran = {id(equation) for equation in equations}
         rest = [equation for equation in joint.equations if id(equation) not in ran]
         own = {v for equation in rest for v in equation.results} | set(seeds) | set(joint.constants)
         asked = [v for equation in rest for v in equation.variables] + list(joint.outputs[made:])
         residuals = list(dict.fromkeys(v for v in asked if v not in own))
-        equations = list(forward.equations)
         highest = max((v.number for v in variables(joint)), default=0)
         kept: list[Variable] = []
         for n, v in enumerate(residuals, 1):  # an input that is written in place must be kept as it was
@@ -79,7 +78,7 @@ class Backward:
         extra = [v for v, source in zip(kept, self.sources, strict=True) if source is None]
         self.given = made
         outputs = [*joint.outputs[:made], *extra]
-        self.forward = Program(inputs, equations, outputs, forward.constants)
+        self.forward = dead(Program(inputs, equations, outputs, joint.constants))
         self.backward = dead(Program([*residuals, *seeds], rest, joint.outputs[made:], joint.constants))
 
 

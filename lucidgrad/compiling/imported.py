@@ -18,7 +18,7 @@ from lucidgrad.files.container import explained
 from lucidgrad.func import trees
 from lucidgrad.levels.dual import Dual
 from lucidgrad.levels.layer import Layer
-from lucidgrad.levels.program import Equation, Program, Variable, inner
+from lucidgrad.levels.program import Action, Equation, Program, Variable, inner
 from lucidgrad.levels.structures import COND, WHILE
 
 from .encoding import Place, decoded, decoded_program, expect
@@ -164,6 +164,8 @@ class ImportedProgram:
             given = [known[x] if type(x) is Variable else x for x in equation.inputs]
             if inner(equation):
                 made = self._structured(equation, given)
+            elif type(equation.primitive) is Action:
+                made = box(equation.primitive.run())
             else:
                 made = getattr(tape_namespace, equation.primitive.name)(*given, **equation.keywords)
             self._enter(equation, made, known)
@@ -208,6 +210,8 @@ class ImportedProgram:
             given = [known[x] if type(x) is Variable else x for x in equation.inputs]
             if inner(equation):
                 made: Any = [y.array for y in self._structured(equation, [box(x) for x in given])]
+            elif type(equation.primitive) is Action:
+                made = equation.primitive.run()
             else:
                 made = dispatch.compute(equation.primitive, given, equation.keywords)  # type: ignore[arg-type]
             self._enter(equation, made, known)

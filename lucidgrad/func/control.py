@@ -6,8 +6,10 @@ inside `vmap`, and what goes around a loop keeps its structure, shapes and dtype
 equations of it (`loops`, `choices`), or else the loops of Python that they are otherwise.
 """
 
+import contextlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from lucidgrad.core import device as devices
@@ -213,6 +215,9 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     leaves, shape = _received("cond", operands)
     which = _truth("cond", "pred", pred, numbers=True)
     if isinstance(which, bool):
+        if type(pred) is not bool and (trial := _trial.get()):
+            with choosing(trial[1:]):
+                return cond(trial[0], true_fun, false_fun, *operands)
         result, outer = _received("cond", (true_fun if which else false_fun)(*trees.unflatten(shape, leaves)))
         return trees.unflatten(outer, result)
     if _is_one(which):
@@ -235,6 +240,20 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
                 f"use .astype, lg.broadcast_to or .to inside one of them"
             )
     return trees.unflatten(outer, _chosen(which, first, second))
+
+
+#: What choices are told to choose instead, those inside of others by the later ones.
+_trial: ContextVar[tuple[bool, ...]] = ContextVar("trial", default=())
+
+
+@contextlib.contextmanager
+def choosing(choices: tuple[bool, ...]) -> Iterator[None]:
+    """Let choices be made so, whatever their predicates say: each branch of a function can be looked at like that."""
+    token = _trial.set(choices)
+    try:
+        yield
+    finally:
+        _trial.reset(token)
 
 
 def _either(

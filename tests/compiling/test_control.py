@@ -10,6 +10,7 @@ import pytest
 import lucidgrad as lg
 from lucidgrad import func
 from lucidgrad.backends.cpu.compiled import building
+from lucidgrad.compiling.compiled import entries_of
 from lucidgrad.func import cond, fori_loop, grad, jvp, scan, vmap, while_loop
 from lucidgrad.levels.program import inner
 from lucidgrad.utils.checkpoint import checkpoint
@@ -221,6 +222,31 @@ def test_random_numbers_are_those_of_the_function(function, derivative):
             lg.manual_seed(k)
             same(compiled(XS, h), wanted)
             assert lg.rand(1) == after
+
+
+@pytest.mark.parametrize("function", [_drawing, _drawing_one_of_two, _drawing_in_branches, _drawing_deeply])
+def test_gradients_from_outside_are_of_the_numbers_that_were_drawn(function):
+    for how in BACKENDS:
+        compiled = lg.compile(function, fullgraph=True, options={"backend": how})
+        for k, h in enumerate((abs(H), -abs(H), H)):
+            found = []
+            for f in (function, compiled):
+                lg.manual_seed(k)
+                ts = [XS.clone().requires_grad_(), h.clone().requires_grad_()]
+                ends = [y.sum() for y in leaves(f(*ts)) if y.requires_grad]
+                found.append([lg.autograd.grad(ends, ts, allow_unused=True), lg.rand(1)])
+            same(found[1], found[0])
+
+
+@pytest.mark.parametrize("function", [recurrent, chosen, _drawing, _drawing_in_branches, lambda x, y: lg.tanh(x) @ y])
+def test_nothing_runs_backwards_that_ran_forwards(function):
+    given = [x.clone().requires_grad_() for x in (CALLS[0] if function in (recurrent, chosen) else (XS, H))]
+    compiled = lg.compile(function, fullgraph=True)
+    for _ in range(2):
+        compiled(*given)
+    (entry,) = entries_of(compiled)
+    forward, backward = ({v for e in p.equations for v in e.results} for p in (entry.program, entry.back.backward))
+    assert forward and backward and not forward & backward
 
 
 @pytest.mark.parametrize("how", BACKENDS)

@@ -310,14 +310,19 @@ def test_what_is_no_pure_program_is_told(tmp_path):
         return x * 1
 
     other.grad = lg.ones(3)
+    own, chances = lg.Generator().manual_seed(0), lg.ones(3)
     norm = lg.nn.BatchNorm1d(3)
     Pair = namedtuple("Pair", "a b")
     for function, error, what in (
         (lambda x: x.add_(1), RuntimeError, "writes into an argument; write into a clone"),
         (lambda x: outside.copy_(x), RuntimeError, "writes into a tensor outside"),
         (lambda x: norm(x.reshape(1, 3).expand(2, 3)), RuntimeError, r"writes into a tensor outside.*eval\(\)"),
-        (lambda x: F.dropout(x, 0.5), RuntimeError, r"draws random numbers; .*eval\(\)"),
-        (lambda x: x + lg.randn(3), RuntimeError, "draws random numbers; give them as an argument"),
+        (
+            lambda x: x + lg.rand(3, generator=own),
+            RuntimeError,
+            "from a generator of its own; draw",
+        ),
+        (lambda x: x[lg.multinomial(chances, 3)], RuntimeError, "a value was read"),
         (lambda x: x if x.sum() > 0 else -x, RuntimeError, "a value was read .*test_export.py, line"),
         (backward, RuntimeError, "sets gradients of tensors; return them"),
         (step, RuntimeError, "takes steps of an optimiser"),
@@ -360,7 +365,7 @@ def test_files_are_replaced_whole_or_not_at_all(tmp_path):
     lg.export(lambda x: x + 1, (numbers(3),), path)
     before = path.read_bytes()
     with pytest.raises(RuntimeError):
-        lg.export(lambda x: x + lg.randn(3), (numbers(3),), path)
+        lg.export(lambda x: x.add_(1), (numbers(3),), path)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["program"]
     assert files.load(path)["format"] == "lucidgrad program"
 
@@ -381,7 +386,7 @@ def test_programs_inside_programs():
             for a, b in zip(mine.run([x.array]), expected.run([x.array]), strict=True):
                 assert a.tobytes() == b.tobytes() and a.dtype == b.dtype
     with pytest.raises(RuntimeError, match="which is no operation of lucidgrad's that a file could name"):
-        encoded(program_of(lambda x: x + lg.randn(3), x.array), "a keyword")
+        encoded(program_of(lambda x: x + lg.from_numpy(np.ones(3, "float32")), x.array), "a keyword")
 
 
 W = numbers(3, 3, seed=5)
@@ -452,6 +457,105 @@ def test_constants_of_branches_are_not_handed_out(tmp_path):
     assert run(x * 0 + 1).tolist() == W.tolist()
 
 
-def test_draws_inside_of_loops_are_refused(tmp_path):
+# -- random numbers ------------------------------------------------------------------------------------
+DRAWS = {
+    "dropout": lambda x: F.dropout(x, 0.4) * x,
+    "normal": lambda x: x * lg.randn(3) + lg.normal(1.0, 2.0, size=(2, 3)),
+    "complex": lambda x: x * lg.randn(3, dtype=lg.complex64).real,
+    "half": lambda x: x * lg.rand(3, dtype=lg.float16).to(x.dtype),
+    "integers": lambda x: x[:, lg.randint(0, 3, (4,))] + lg.randint(-2, 5, (4,)),
+    "permutation": lambda x: x[:, lg.randperm(3)],
+    "bernoulli": lambda x: x * lg.bernoulli(lg.full((2, 3), 0.5)),
+    "map": lambda x: lg.func.map(lambda row: row * lg.rand(3), x),
+    "scan": lambda x: lg.func.scan(lambda c, row: (c * 0.5 + row * lg.randn(3), c), lg.zeros(3), x),
+    "choice": lambda x: lg.func.cond(x.sum() > 0, lambda: x * lg.rand(3), lambda: x + lg.randn(3) * x),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_random_numbers_are_those_of_the_function(name):
+    f, x = DRAWS[name], numbers(2, 3, seed=4)
+    lg.manual_seed(5)
+    before = lg.rand(2)
+    lg.manual_seed(5)
+    run = through_a_file(f, x)
+    same_bits(lg.rand(2), before)  # no number of the stream is used up
+    quick = lg.compile(run, fullgraph=True)
+
+    def three(g):
+        lg.manual_seed(7)
+        made, given = [], (x * 1).requires_grad_()
+        for sign in (1, -1, 1):
+            made += trees.flatten(g(given * sign))[0]
+        return made, lg.autograd.grad([y.sum() for y in made if y.requires_grad], given)
+
+    expected, slope = three(f)
+    assert not lg.array_equal(expected[0], expected[-1] if name != "scan" else expected[-2])
+    for other in (run, quick):
+        found, own = three(other)
+        assert same(found, expected) and same(own, slope)
+    batch = lg.stack([x, x])
+    if name != "choice":
+        lg.manual_seed(1)
+        wanted = lg.func.vmap(f, randomness="different")(batch)
+        lg.manual_seed(1)
+        assert same(lg.func.vmap(run, randomness="different")(batch), wanted)
     with pytest.raises(RuntimeError, match="draws random numbers"):
-        lg.export(lambda x: lg.func.map(lambda row: row + lg.rand(3), x), (numbers(2, 3),), tmp_path / "draws")
+        lg.func.vmap(run)(batch)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "what"),
+    [
+        (("how",), "gamma", "draws 'gamma', which is not known"),
+        (("how",), "permutation", "other numbers than 0 for permutation"),
+        (("how",), "integers", "has what is no number for integers"),
+        (("args",), (0.0,), "other numbers than 2"),
+        (("args",), (0.0, "1"), "no number for uniform"),
+        (("more",), 1, "other parts"),
+    ],
+)
+def test_draws_of_made_up_files_are_told(place, value, what, tmp_path):
+    path = tmp_path / "draws"
+    lg.export(lambda x: x + lg.rand(3), (numbers(3),), path)
+    about = files.load(path)
+    (words,) = [words for name, _, words, _ in about["equations"] if name == "draw"]
+    words[place[0]] = value
+    files.save(about, path)
+    with pytest.raises(files.FileFormatError, match=what):
+        lg.import_program(path)
+
+
+# -- branches that are not taken -----------------------------------------------------------------------
+def _detaching(x, deep=False):
+    either = lambda: lg.func.cond(x.max() > 9, lambda: x * x.detach(), lambda: x * 2)
+    return lg.func.cond(x.sum() > 100, either if deep else lambda: x * x.detach(), lambda: x * 3)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _detaching,
+        lambda x: _detaching(x, deep=True),
+        lambda x: lg.func.cond(x.sum() > 100, lambda: x.detach() * 2, lambda: x * 3),
+        lambda x: lg.func.cond(x.sum() > 100, lambda: x * 3, lambda: x.detach() * 2),
+        lambda x: lg.func.scan(lambda c, row: (c + _detaching(row), c), lg.zeros(3), x),
+    ],
+)
+def test_what_another_branch_detaches_is_found(function):
+    x = numbers(2, 3).requires_grad_()
+    run = through_a_file(function, x)
+    with lg.no_grad():
+        assert same(run(x), function(x))
+    with pytest.raises(RuntimeError, match="the function has others: it detaches"):
+        run(x)
+
+
+def test_choices_that_python_makes_are_left_alone():
+    def choosing(x, flag):
+        x = lg.func.cond(flag, lambda x: x * 2, lambda x: x.detach() * 5, x)
+        return lg.func.cond(x.sum() > 100, lambda: x[1] * 3, lambda: x[0])
+
+    x = numbers(3, 3).requires_grad_()
+    run = through_a_file(choosing, x, True)
+    assert same(slopes(lambda x: run(x, True), x), slopes(lambda x: choosing(x, True), x))

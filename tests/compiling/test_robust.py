@@ -290,3 +290,17 @@ def test_equal_values_of_other_kinds_are_others(pair):
         assert by_argument(lg.ones(1), k).item() == shown(k)
         assert by_name(lg.ones(1), k=k).item() == shown(k)
         assert by_reach(lg.ones(1)).item() == shown(k)
+
+
+def test_weights_of_draws_are_read():
+    def picked(x, weights):
+        return x[lg.multinomial(weights, 4, True)]
+
+    compiled = lg.compile(picked)
+    x, weights = lg.arange(5.0), lg.tensor([0.1, 0.2, 0.0, 0.3, 0.4])
+    lg.manual_seed(1)
+    with pytest.warns(UserWarning, match="runs as it is, since a value was read"):
+        first = compiled(x, weights)
+    lg.manual_seed(1)
+    assert picked(x, weights).tolist() == first.tolist()
+    assert compiled.cache_info().programs == 0

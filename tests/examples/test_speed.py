@@ -11,8 +11,8 @@ from thoroughness import cases
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 COMPILED = sorted(path.stem for path in EXAMPLES.glob("*.py") if " = repeated(options" in path.read_text())
 
-#: Instead of the first call of what it repeats, an example compares both ways, by turns, and ends. Processor time of one
-#: thread, and the best of several calls: what else the machine does is no part of that.
+#: Instead of the first call of what it repeats, an example compares both ways, by turns, and ends: processor time of
+#: one thread, and the best of several calls, so that what else the machine does is no part of that.
 RACE = """
 import runpy, sys, time
 import lucidgrad as lg, running
