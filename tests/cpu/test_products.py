@@ -70,7 +70,8 @@ def test_what_fails_leaves_the_threads(two_threads, monkeypatch):
 
 def test_the_blas_has_one_thread_meanwhile(two_threads, monkeypatch):
     seen, multiply = [], np.matmul
-    monkeypatch.setattr(np, "matmul", lambda *args, **keywords: seen.append(two_threads()) or multiply(*args, **keywords))
+    watched = lambda *args, **keywords: seen.append(two_threads()) or multiply(*args, **keywords)
+    monkeypatch.setattr(np, "matmul", watched)
     lg.asarray(np.ones((100, 100), np.float32)) @ lg.asarray(np.ones((100, 100), np.float32))
     assert seen == [1]
 

@@ -90,7 +90,13 @@ def product(x1: Any, x2: Any, y: Any = None) -> Any:
     """
     (m, k), (inner, n) = x1.shape, x2.shape
     work, count = m * n * k, threads.get_num_threads()
-    if work < _WAKES or count == 1 or inner != k or x1.dtype is not x2.dtype or (calls := _calls(x1.dtype.char)) is None:
+    if (
+        work < _WAKES
+        or count == 1
+        or inner != k
+        or x1.dtype is not x2.dtype
+        or (calls := _calls(x1.dtype.char)) is None
+    ):
         return None
     if y is not None and not (y.dtype is x1.dtype and y.flags.c_contiguous):
         return None
