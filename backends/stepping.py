@@ -66,7 +66,7 @@ def _joint_step(rule: Callable[..., Any]) -> Callable[..., Any]:
     def step(node: Any, xp: Any, g: Any, s: Any, pending: Any, add: Any, needed: Any) -> None:
         fits = node.fit
         for i, (parent, ct) in enumerate(zip(node.inputs, rule(xp, g, s), strict=True)):
-            if parent is None or ct is None or needed is not None and parent not in needed:
+            if parent is None or ct is None or (needed is not None and parent not in needed):
                 continue
             if fits is not None:
                 ct = fit(xp, ct, fits[i])
@@ -104,7 +104,7 @@ def _placing_step(recipe: Any, kernels: dict[str, Any], other: Callable[..., Any
 
     def step(node: Any, xp: Any, g: Any, s: Any, pending: Any, add: Any, needed: Any) -> None:
         walk, parent, total = add.__self__, node.origin, pending.get(node.origin)
-        plain = node.fit is None or not node.fit[index][2] and node.fit[index][1] == g.dtype
+        plain = node.fit is None or (not node.fit[index][2] and node.fit[index][1] == g.dtype)
         if total is None or not plain or type(total) is not type(g) or total.dtype != g.dtype:
             other(node, xp, g, s, pending, add, needed)
             if total is None and plain:

@@ -1,9 +1,9 @@
 """``python -m bench.eager``: everything that an eager call can be slow at, beside PyTorch, in one table.
 
-Four groups: calls on small arrays, derivatives, large arrays, and training steps with and without optimisers. Results are
-compared first; then both libraries take turns in one process, in short slices, and the ratio is formed in each round.
-The figure is the median of the rounds. Large arrays have another column: the bytes that must be moved, by the time, as a
-share of what `numpy.copyto` reaches in the same run (``python -m bench.machine``).
+Four groups: calls on small arrays, derivatives, large arrays, and training steps with and without optimisers. Results
+are compared first; then both libraries take turns in one process, in short slices, and the ratio is formed in each
+round. The figure is the median of the rounds. Large arrays have another column: the bytes that must be moved, by the
+time, as a share of what `numpy.copyto` reaches in the same run (``python -m bench.machine``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``python -m bench.large``: large arrays, forward and backward, beside PyTorch; what memory and threads cost.
 
-The cases are a group of ``python -m bench.eager``, which measures them with two threads here. Each says how many arrays
-of its size must be read or written at least, if every pass reads and writes each array once: from that, the share of the
-bytes per second that a copy reaches.
+The cases are a group of ``python -m bench.eager``, which measures them with two threads here. Each says how many bytes
+must be read or written at least, if every pass reads and writes each array once: from that, the share of the bytes per
+second that a copy reaches.
 """
 
 from __future__ import annotations

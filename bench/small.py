@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lucidgrad.bench import cases
-from lucidgrad.bench import peers as libraries
+from lucidgrad.bench import cases, peers as libraries
 
 
 @dataclass(frozen=True)

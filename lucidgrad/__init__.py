@@ -23,7 +23,6 @@ from .core.dtype import get_default_dtype, named as _named, set_default_dtype
 from .core.engine import tape_namespace as _tape_namespace
 from .core.errors import DeviceError, GradArgError, OutOfMemoryError
 from .ops.counting import bincount, bucketize, digitize, histc, histogram, unique
-from .ops.curves import convolve, correlate, cumulative_trapezoid, ediff1d, interp, trapezoid, trapezoid as trapz
 from .ops.elementwise.activation import (
     celu,
     elu,
@@ -361,6 +360,7 @@ _FUNCTIONS = {
         conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm layer_norm
         max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm rrelu
     """,
+    ".ops.curves": "convolve correlate cumulative_trapezoid ediff1d interp trapezoid",
     ".ops.combinations": "block_diag cartesian_prod combinations tril_indices triu_indices unravel_index",
     ".ops.elementwise.composition": "complex frac frexp gcd lcm ldexp polar view_as_complex view_as_real",
     ".ops.indexing.placement": """
@@ -395,7 +395,7 @@ _ALIASES = {
     "arctan2": "atan2", "arctanh": "atanh", "bitwise_not": "bitwise_invert", "broadcast_tensors": "broadcast_arrays",
     "concatenate": "concat", "conj_physical": "conj", "fix": "trunc",
     "mul": "multiply", "neg": "negative", "permute": "permute_dims", "row_stack": "vstack",
-    "sub": "subtract", "swapdims": "swapaxes", "true_divide": "divide",
+    "sub": "subtract", "swapdims": "swapaxes", "trapz": "trapezoid", "true_divide": "divide",
     "unsqueeze": "expand_dims",
 }  # fmt: skip
 

@@ -93,7 +93,7 @@ def _joined(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any])
         recorded = recorded or node is not None
         arrays.append(array)
         nodes.append(node)
-    if not arrays or recorded and (device.by_array[type(arrays[0])].rank or arrays[0].dtype not in floats):
+    if not arrays or (recorded and (device.by_array[type(arrays[0])].rank or arrays[0].dtype not in floats)):
         return None  # cotangents may have to leave a level
     y = primitive.find_kernel(type(arrays[0]))(*arrays, **keywords)
     y = y if type(y) is type(arrays[0]) else settle(y, arrays[0])

@@ -183,7 +183,7 @@ class Primitive:
     """
 
     silenced: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    placing = False  # whether its rule is one call that puts the cotangent among zeros: it may be added to a sum in place
+    placing = False  # whether its rule is one call that puts the cotangent among zeros: walks may add it to a sum
 
     def __init__(
         self,

@@ -299,9 +299,9 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
         ("normalisation", "(m[c] - w[c]", "(m[c] + w[c]", "batch_norm_pull)"),
     ],
     "puts": [
-        ("puts", "to[j] += from[j]", "to[j] -= from[j]", "put_rows)"),
-        ("puts", "y[i[k]] += g[k]", "y[i[k]] = g[k]", "put_rows)"),
-        ("puts", "i[k] >= last", "i[k] >= last - 1", "put_rows)"),
+        ("puts", "to[j] += from[j]", "to[j] -= from[j]", "add_stretch)"),
+        ("puts", "y[i[k]] += g[k]", "y[i[k]] = g[k]", "add_stretch)"),
+        ("puts", "i[k] >= last", "i[k] >= last - 1", "add_stretch)"),
     ],
     "pools": [
         ("pools", "a == top ? 0 : place", "a > top ? 0 : place", "some_squares)"),

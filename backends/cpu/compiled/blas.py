@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from . import building, threads
+from . import building, memory, threads
 
-__all__ = ["dividing", "functions", "set_num_threads"]
+__all__ = ["dividing", "functions", "product", "set_num_threads"]
 
 #: How builds of NumPy name them. Whether integers have 32 or 64 bits does not matter where each takes a register or a
 #: slot of 8 bytes, and all are small and positive; `_works` tries it.
@@ -76,6 +76,70 @@ def dividing() -> list[int | None]:
     """
     library, names = _products(), ("lg_alone", "lg_products_f", "lg_products_d")
     return [ctypes.cast(getattr(library, name), ctypes.c_void_p).value if library else None for name in names]
+
+
+#: Multiplications from which OpenBLAS wakes its threads, and for each of so many a thread of ours is worth waking:
+#: its own wait busily for a next product long after one, and take the processors from whoever else wants them.
+_WAKES, _PER_THREAD = 1 << 18, 1 << 22
+
+
+def product(x1: Any, x2: Any, y: Any = None) -> Any:
+    """``x1 @ x2`` for matrices of one dtype by as many threads as the product is worth; None if that is for NumPy.
+
+    ``y``, by rows, is where it goes. The BLAS has one thread meanwhile, and its own number of them afterwards.
+    """
+    (m, k), (inner, n) = x1.shape, x2.shape
+    work, count = m * n * k, threads.get_num_threads()
+    if (
+        work < _WAKES
+        or count == 1
+        or inner != k
+        or x1.dtype is not x2.dtype
+        or (calls := _calls(x1.dtype.char)) is None
+    ):
+        return None
+    if y is not None and not (y.dtype is x1.dtype and y.flags.c_contiguous):
+        return None
+    (x1, one), (x2, two) = _laid(x1), _laid(x2)
+    if y is None:
+        y = memory.empty((m, n), x1.dtype)
+    alone, multiply, gemm = calls
+    alone(1)
+    try:
+        if work < 2 * _PER_THREAD:
+            np.matmul(x1, x2, out=y)
+        else:
+            count = min(count, work // _PER_THREAD)
+            at = x1.ctypes.data, one[1], x2.ctypes.data, two[1], 0.0, y.ctypes.data, n, count
+            multiply(gemm, one[0], two[0], m, n, k, *at)
+    finally:
+        alone(0)
+    return y
+
+
+def _laid(x: Any) -> tuple[Any, tuple[int, int]]:
+    """A matrix by rows or by columns, a copy if it is neither; CBLAS's word for it, and how far these are apart."""
+    (rows, columns), (down, along), width = x.shape, x.strides, x.itemsize
+    if along == width and down >= columns * width and down % width == 0:
+        return x, (111, down // width)
+    if down == width and along >= rows * width and along % width == 0:
+        return x, (112, along // width)
+    return np.ascontiguousarray(x), (111, columns)
+
+
+@functools.cache
+def _calls(char: str) -> tuple[Any, Any, int] | None:
+    """What keeps the BLAS to one thread, what divides products of a dtype, and its product."""
+    library, found = (_products(), functions()) if char in "fd" else (None, None)
+    if library is None or found is None:
+        return None
+    real = ctypes.c_float if char == "f" else ctypes.c_double
+    number, address, long = ctypes.c_int, ctypes.c_void_p, ctypes.c_long
+    alone, multiply = library.lg_alone, getattr(library, f"lg_products_{char}")
+    alone.argtypes, alone.restype, multiply.restype = [number], None, None
+    matrices = [address, long, address, long, real, address, long]
+    multiply.argtypes = [address, number, number, long, long, long, *matrices, number]
+    return alone, multiply, found["sgemm" if char == "f" else "dgemm"]
 
 
 @functools.cache

@@ -1,40 +1,42 @@
 /* Reductions of one row, for one type REAL: included once for each. */
 
+#ifndef LUCIDGRAD_ABREAST
+#define LUCIDGRAD_ABREAST
+enum { ABREAST = 32 }; /* elements that are taken at once, each into a sum of its own: one sum would wait for itself */
+#endif
+
 /* The largest element; NaN does not count, whoever asks meets it again. */
 static inline REAL NAME(top)(const REAL *x, I n)
 {
-    I q = n / 4;
-    REAL a = (REAL)-LG_INFINITY, b = a, c = a, d = a;
-#pragma omp simd reduction(max : a, b, c, d)
-    for (I k = 0; k < q; k++) {
-        a = x[k] > a ? x[k] : a;
-        b = x[k + q] > b ? x[k + q] : b;
-        c = x[k + 2 * q] > c ? x[k + 2 * q] : c;
-        d = x[k + 3 * q] > d ? x[k + 3 * q] : d;
-    }
-    for (I k = 4 * q; k < n; k++) a = x[k] > a ? x[k] : a;
-    a = b > a ? b : a;
-    c = d > c ? d : c;
-    return c > a ? c : a;
+    const I even = n - n % ABREAST;
+    REAL s[ABREAST], a = (REAL)-LG_INFINITY;
+    for (int j = 0; j < ABREAST; j++) s[j] = a;
+    for (I k = 0; k < even; k += ABREAST)
+        for (int j = 0; j < ABREAST; j++) s[j] = x[k + j] > s[j] ? x[k + j] : s[j];
+#pragma omp simd reduction(max : a)
+    for (I k = even; k < n; k++) a = x[k] > a ? x[k] : a;
+    for (int w = ABREAST / 2; w; w /= 2)
+        for (int j = 0; j < w; j++) s[j] = s[j + w] > s[j] ? s[j + w] : s[j];
+    return s[0] > a ? s[0] : a;
 }
 
 static inline REAL NAME(finite)(REAL top) { return top - top == 0 ? top : 0; }
 
-/* The sum of terms for k from 0 to n. Four quarters of a part at once: one sum would wait for itself. */
-#define SUM_OF(term)                                              \
-    double all = 0;                                               \
-    for (I from = 0; from < n; from += PART) {                    \
-        I q = (n - from < PART ? n - from : PART) / 4;            \
-        I to = from + PART < n ? from + PART : n;                 \
-        REAL a = 0, b = 0, c = 0, d = 0;                          \
-        _Pragma("omp simd reduction(+ : a, b, c, d)")             \
-        for (I k = from; k < from + q; k++) {                     \
-            a += term(k), b += term(k + q);                       \
-            c += term(k + 2 * q), d += term(k + 3 * q);           \
-        }                                                         \
-        for (I k = from + 4 * q; k < to; k++) a += term(k);       \
-        all += (a + b) + (c + d);                                 \
-    }                                                             \
+/* The sum of terms for k from 0 to n, in the order of memory: what is fetched ahead of a loop is what comes next. */
+#define SUM_OF(term)                                                      \
+    double all = 0;                                                       \
+    for (I from = 0; from < n; from += PART) {                            \
+        const I to = from + PART < n ? from + PART : n;                   \
+        const I even = to - (to - from) % ABREAST;                        \
+        REAL s[ABREAST] = {0}, a = 0;                                     \
+        for (I k = from; k < even; k += ABREAST)                          \
+            for (int j = 0; j < ABREAST; j++) s[j] += term(k + j);        \
+        _Pragma("omp simd reduction(+ : a)")                              \
+        for (I k = even; k < to; k++) a += term(k);                       \
+        for (int w = ABREAST / 2; w; w /= 2)                              \
+            for (int j = 0; j < w; j++) s[j] += s[j + w];                 \
+        all += s[0] + a;                                                  \
+    }                                                                     \
     return all;
 
 static inline double NAME(total)(const REAL *x, I n)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lucidgrad.backends.cpu.compiled import blas
 from lucidgrad.core.device import by_array
 from lucidgrad.core.primitive import registry
 
@@ -21,15 +22,21 @@ _SMALL = 8192
 def matmul(x1: Any, x2: Any) -> Any:
     try:
         if x1.ndim == 2 and x2.ndim == 2 and x1.size < _SMALL and x1.dtype is not HALF:
-            return x1.dot(x2)  # cheaper per call than matmul, but it fills the result with zeros first
+            made = blas.product(x1, x2) if x2.size >= _SMALL else None
+            return (
+                x1.dot(x2) if made is None else made
+            )  # cheaper per call than matmul, but it fills the result with zeros first
         if x1.dtype is HALF is x2.dtype:  # for which NumPy has no quick loop
             return np.asarray(matmul(x1.astype(np.float32), x2.astype(np.float32))).astype(HALF)
         if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous and math.prod(x1.shape[:-2]) > 3:
             rows = math.prod(x1.shape[:-1])  # one product for all matrices: from four on it is faster
             y = np.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
-            np.matmul(x1.reshape(rows, x1.shape[-1]), x2, out=y.reshape(rows, x2.shape[1]))
+            flat, target = x1.reshape(rows, x1.shape[-1]), y.reshape(rows, x2.shape[1])
+            if blas.product(flat, x2, target) is None:
+                np.matmul(flat, x2, out=target)
             return y
-        return np.matmul(x1, x2)
+        made = blas.product(x1, x2) if x1.ndim == 2 and x2.ndim == 2 else None
+        return np.matmul(x1, x2) if made is None else made
     except (ValueError, AttributeError):
         first, second = (tuple(getattr(x, "shape", ())) for x in (x1, x2))
         raise ValueError(_mismatch(first, second)) from None

@@ -14,7 +14,6 @@ from lucidgrad.keys import At, joined
 
 from .halves import HALF
 
-
 _ONE, _EVERYTHING = At(), slice(None)
 
 
@@ -400,7 +399,6 @@ _KERNELS = (
     put_add, pick, pick_put, nonzero, take, take_put,
     take_along_axis, put_along_axis_add, last_put, extreme_put,
 )  # fmt: skip
-
 
 
 # -- the same, added to a sum ---------------------------------------------------------------------

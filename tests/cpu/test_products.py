@@ -1,0 +1,85 @@
+"""Products of matrices: threads by their size, and the BLAS's own number of threads afterwards."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import lucidgrad as lg
+from lucidgrad.backends.cpu.compiled import blas, threads
+
+SIZES = [(64, 64, 64), (65, 70, 67), (200, 150, 300), (1, 700, 800), (800, 1000, 3)]
+
+
+@pytest.fixture
+def two_threads():
+    before = threads.get_num_threads()
+    lg.config.set_num_threads(2)
+    if blas._calls("f") is None:
+        lg.config.set_num_threads(before)
+        pytest.skip("NumPy's BLAS can't be told how many threads to have, or there is no compiler")
+    yield blas._threads()[0]
+    lg.config.set_num_threads(before)
+
+
+def operand(rng, rows, columns, layout, dtype):
+    if layout == "columns":
+        return rng.standard_normal((columns, rows)).astype(dtype).T
+    if layout == "part":
+        return rng.standard_normal((rows, columns + 3)).astype(dtype)[:, 1:-2]
+    if layout == "spread":
+        return rng.standard_normal((2 * rows, 2 * columns)).astype(dtype)[::2, ::-2]
+    if layout == "repeated":
+        return np.broadcast_to(rng.standard_normal(columns).astype(dtype), (rows, columns))
+    return rng.standard_normal((rows, columns)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_layout_is_numpys_product(two_threads, size, dtype):
+    m, k, n = size
+    rng = np.random.default_rng(0)
+    for one, two in itertools.product(("rows", "columns", "part", "spread", "repeated"), repeat=2):
+        a, b = operand(rng, m, k, one, dtype), operand(rng, k, n, two, dtype)
+        y = blas.product(a, b)
+        assert y is not None and y.flags.c_contiguous
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+        np.testing.assert_allclose(y, expected, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-3)
+        assert two_threads() == 2
+
+
+def test_small_products_and_others_are_numpys(two_threads):
+    a = np.ones((80, 80), np.float32)
+    assert blas.product(a[:10], a) is None  # the BLAS wakes nobody
+    assert blas.product(a.astype(np.int64), a.astype(np.int64)) is None
+    assert blas.product(a, a.astype(np.float64)) is None
+    with pytest.raises(ValueError, match="matmul"):
+        lg.asarray(np.ones((100, 90), np.float32)) @ lg.asarray(np.ones((100, 90), np.float32))
+    assert two_threads() == 2
+
+
+def test_what_fails_leaves_the_threads(two_threads, monkeypatch):
+    def failing(*args, **keywords):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "matmul", failing)
+    with pytest.raises(MemoryError):
+        blas.product(np.ones((80, 80)), np.ones((80, 80)))
+    assert two_threads() == 2
+
+
+def test_the_blas_has_one_thread_meanwhile(two_threads, monkeypatch):
+    seen, multiply = [], np.matmul
+    watched = lambda *args, **keywords: seen.append(two_threads()) or multiply(*args, **keywords)
+    monkeypatch.setattr(np, "matmul", watched)
+    lg.asarray(np.ones((100, 100), np.float32)) @ lg.asarray(np.ones((100, 100), np.float32))
+    assert seen == [1]
+
+
+def test_layers_use_it(two_threads, monkeypatch):
+    """All three products of a linear layer's step: none wakes the BLAS's own threads."""
+    calls, own = [], blas.product
+    monkeypatch.setattr(blas, "product", lambda *args: calls.append(made := own(*args)) or made)
+    layer, x = lg.nn.Linear(128, 96), lg.randn(64, 128, requires_grad=True)
+    layer(x).sum().backward()
+    assert len(calls) == 3 and all(made is not None for made in calls)
