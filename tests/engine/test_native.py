@@ -82,7 +82,7 @@ def test_it_takes_calls_and_leaves_them_to_python(compiled):
 
         frames = []
         x, y = lg.tensor([1.0, 2.0], requires_grad=True), lg.tensor([3.0, 4.0])
-        x * y, x * 2.0, x * [1.0]  if False else x * y
+        x * y + 1.0
         sys.setprofile(lambda frame, event, _: frames.append(frame.f_code.co_name) if event == "call" else None)
         z = x * y
         z = z + 1.0
@@ -92,17 +92,18 @@ def test_it_takes_calls_and_leaves_them_to_python(compiled):
             x * lg.ones(3)
         except Exception as error:
             print(type(error).__name__, error)
-            trace = error.__traceback__
-            while trace.tb_next:
+            trace, names = error.__traceback__, []
+            while trace:
+                names.append(trace.tb_frame.f_code.co_name)
                 trace = trace.tb_next
-            print(trace.tb_frame.f_code.co_filename.endswith("__init__.py") or "lucidgrad" in trace.tb_frame.f_code.co_filename)
+            print(names[:2])
         """,
         LUCIDGRAD_ENGINE="compiled",
     )
     assert lines[0] == "[]", "a frame of Python between the operator and NumPy"
     assert "(2,)" in lines[1]
     assert "(3,)" in lines[1]
-    assert lines[2] == "True"
+    assert lines[2] == "['<module>', 'op']", "the operator's own lines are in the traceback"
 
 
 def test_functions_stay_functions(compiled):
@@ -236,6 +237,5 @@ def test_a_second_builder_does_not_begin(tmp_path):
     mark = tmp_path / "engine.building"
     mark.touch()
     before = mark.stat().st_mtime_ns
-    assert library._age(mark) < library.PATIENCE
     assert not building.begin(library.SOURCE, tmp_path / "engine.so", mark)
     assert mark.stat().st_mtime_ns == before

@@ -1,4 +1,4 @@
-"""``python trace_of_calls.py``: a line per call of every primitive, and what came of it, for both engines to be compared.
+"""``python trace_of_calls.py``: a line per call of every primitive, and what came of it; both engines are compared.
 
 Each call is made with tensors that want gradients in every combination, with numbers in the place of tensors, with
 views, in every mode, on several dtypes; a line tells the result to the bit, its node with all that it keeps, the first
@@ -44,7 +44,9 @@ def node_of(node):
         return f"{node.name()} {type(node).__name__}"
     inputs = [type(n).__name__ for n in node.inputs]
     pulls = [i for i, _ in node.recipe.pulls]
-    return f"{node.name()} {pulls} {node.recipe.plain} {inputs} {value_of(node.fit)} {value_of(node.saved)} {node.extras}"
+    return (
+        f"{node.name()} {pulls} {node.recipe.plain} {inputs} {value_of(node.fit)} {value_of(node.saved)} {node.extras}"
+    )
 
 
 def gradients(y, leaves):
