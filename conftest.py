@@ -14,6 +14,7 @@ CELL = re.compile(r"test_matrix\.py::test_law\[(?P<law>.+)-(?P<op>\w+)\]$")
 
 
 os.environ["LUCIDGRAD_PROGRESS"] = "0"  # tests compare what programs print
+os.environ.setdefault("LUCIDGRAD_ENGINE", "built")  # one of the two; no process is started that builds it
 os.environ["LUCIDGRAD_STRICT"] = "1"  # a kernel that can't be made for want of a compiler's skill is an error
 
 

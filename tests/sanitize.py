@@ -1,4 +1,4 @@
-"""``python -m tests.sanitize``: the C kernels, generated loops, allocator and emulated device under sanitizers.
+"""``python -m tests.sanitize``: the C engine and kernels, generated loops, allocator and emulated device under sanitizers.
 
 All of them are built with the address and undefined-behaviour sanitizers, in a cache of their own, and their tests are
 run. Any report fails. Python and the libraries are not built so: leaks are not looked for.
@@ -20,6 +20,11 @@ HOST = (
     "tests/cpu/test_large_arrays.py",
     "tests/cpu/test_loop_values.py",
     "tests/kernels/test_steps.py",
+    "tests/engine/test_hooks.py",
+    "tests/engine/test_inplace.py",
+    "tests/engine/test_views.py",
+    "tests/engine/test_walks_inside.py",
+    "tests/engine/test_failures.py",
 )
 DEVICE = ("tests/cudasim/test_arrays.py", "tests/cudasim/test_kernels.py", "tests/cudasim/test_memory.py")
 
@@ -35,6 +40,7 @@ def environment(cache: str) -> dict[str, str]:
     return {
         **os.environ,
         "XDG_CACHE_HOME": cache,
+        "LUCIDGRAD_ENGINE": "compiled",
         "LUCIDGRAD_CFLAGS": CHECKS,
         "CUDASIM_CXXFLAGS": CHECKS,
         "LD_PRELOAD": " ".join(map(library, ("libasan.so", "libubsan.so", "libstdc++.so"))),

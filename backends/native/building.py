@@ -51,7 +51,6 @@ def build(source: Path, library: Path) -> None:
 
 def begin(source: Path, library: Path, mark: Path) -> bool:
     """Start a process that builds, unless another one has: it marks that there is one, and outlives this one."""
-    mark.unlink(missing_ok=True)  # of one that was lost
     try:
         mark.touch(exist_ok=False)
     except FileExistsError:

@@ -54,7 +54,9 @@ static Py_ssize_t size_of(PyObject *a) {
 
 static int same_shape(PyObject *a, PyObject *b) {
     int nd = ((Array *)a)->nd;
-    return nd == ((Array *)b)->nd && !memcmp(((Array *)a)->dims, ((Array *)b)->dims, (size_t)nd * sizeof(Py_ssize_t));
+    if (nd != ((Array *)b)->nd) return 0;
+    for (int i = 0; i < nd; i++) if (((Array *)a)->dims[i] != ((Array *)b)->dims[i]) return 0;
+    return 1;
 }
 
 /* Whether a dtype is one of floats; those that were are remembered. */

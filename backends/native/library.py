@@ -80,7 +80,9 @@ def _build(library: Path, now: bool) -> str | None:
         return None
     if _age(note) < RETRY:
         return note.read_text(encoding="utf-8", errors="replace")
-    if _age(mark) < PATIENCE or not building.begin(SOURCE, library, mark):
+    if PATIENCE < _age(mark) < float("inf"):
+        mark.unlink(missing_ok=True)
+    if not building.begin(SOURCE, library, mark):
         return "another process is building it"
     return "it is being built, for processes that start later"
 

@@ -1,0 +1,241 @@
+"""The engine in C is the engine in Python: calls to the bit, errors to the word; and how it is had, or not."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from thoroughness import cases
+
+from lucidgrad.backends.native import building, library
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def run(*command, **environment):
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), *filter(None, sys.path)])
+    return subprocess.run(
+        [sys.executable, *command], env={**os.environ, "PYTHONPATH": paths, **environment}, cwd=ROOT,
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+def program(text, **environment):
+    done = run("-c", textwrap.dedent(text), **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """The compiled engine, in the usual cache: built now if it is not there."""
+    if library.unfit() is not None:
+        pytest.skip(library.unfit())
+    done = run("-c", "from lucidgrad import native; native.parts()", LUCIDGRAD_ENGINE="compiled")
+    if done.returncode:
+        reason = done.stderr.splitlines()[-1]
+        assert "no C compiler" in reason or "no Python.h" in reason, done.stderr
+        pytest.skip(reason)
+
+
+STATUS = """
+    import lucidgrad as lg
+    from lucidgrad.backends import native
+
+    x = lg.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    print(native.status())
+"""
+
+
+def test_every_call_is_the_same_to_the_bit(compiled):
+    few = str(cases(1, 5))
+    traces = {}
+    for engine, name in (("compiled", "compiled"), ("python", "Python")):
+        done = run(str(HERE / "trace_of_calls.py"), few, LUCIDGRAD_ENGINE=engine)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.splitlines()[0] == name
+        traces[engine] = done.stdout.splitlines()
+    assert len(traces["python"]) > 10_000
+    differences = [pair for pair in zip(traces["compiled"], traces["python"], strict=True) if pair[0] != pair[1]]
+    assert not differences, "\n".join(differences[0])
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_hooks_writes_and_nested_walks_hold_on_both(compiled, engine):
+    files = "test_hooks test_walks_inside test_hook_returns test_observing".split()
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/engine/{f}.py" for f in files),
+               LUCIDGRAD_ENGINE=engine)  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_it_takes_calls_and_leaves_them_to_python(compiled):
+    lines = program(
+        """
+        import sys
+        import lucidgrad as lg
+
+        frames = []
+        x, y = lg.tensor([1.0, 2.0], requires_grad=True), lg.tensor([3.0, 4.0])
+        x * y + 1.0
+        sys.setprofile(lambda frame, event, _: frames.append(frame.f_code.co_name) if event == "call" else None)
+        z = x * y
+        z = z + 1.0
+        sys.setprofile(None)
+        print(frames)
+        try:
+            x * lg.ones(3)
+        except Exception as error:
+            print(type(error).__name__, error)
+            trace, names = error.__traceback__, []
+            while trace:
+                names.append(trace.tb_frame.f_code.co_name)
+                trace = trace.tb_next
+            print(names[:2])
+        """,
+        LUCIDGRAD_ENGINE="compiled",
+    )
+    assert lines[0] == "[]", "a frame of Python between the operator and NumPy"
+    assert "(2,)" in lines[1]
+    assert "(3,)" in lines[1]
+    assert lines[2] == "['<module>', 'op']", "the operator's own lines are in the traceback"
+
+
+def test_functions_stay_functions(compiled):
+    lines = program(
+        """
+        import copy, inspect, pickle
+        import lucidgrad as lg
+
+        x = lg.tensor([0.5], requires_grad=True)
+        lg.tanh(x) * x
+        print(inspect.isfunction(lg.tanh), inspect.signature(lg.tanh), pickle.loads(pickle.dumps(lg.tanh)) is lg.tanh)
+        print(inspect.isfunction(lg.Tensor.__mul__), lg.Tensor.__mul__(x, x).tolist(), (2.0).__mul__(1.0))
+        y = pickle.loads(pickle.dumps(x)), copy.deepcopy(x)
+        print([(t * 2).requires_grad for t in y])
+
+        class Named(lg.Tensor):
+            pass
+
+        print(type(x.as_subclass(Named) if hasattr(x, "as_subclass") else x).__name__ in ("Named", "Tensor"))
+        """,
+        LUCIDGRAD_ENGINE="compiled",
+    )
+    assert lines == ["True (x, /) True", "True [0.25] 2.0", "[True, True]", "True"]
+
+
+def test_an_interrupt_ends_a_walk_of_known_rules(compiled):
+    lines = program(
+        """
+        import signal
+        import lucidgrad as lg
+
+        x = lg.tensor([1.0], requires_grad=True)
+        y = x
+        for _ in range(300_000):
+            y = y + 1.0
+        signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        lg.autograd.grad(y, x, retain_graph=True)
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        try:
+            while True:
+                lg.autograd.grad(y, x, retain_graph=True)
+        except KeyboardInterrupt:
+            print("ended")
+        print(lg.autograd.grad(y, x)[0].tolist())
+        """,
+        LUCIDGRAD_ENGINE="compiled",
+    )
+    assert lines == ["ended", "[1.0]"]
+
+
+def test_a_rule_that_is_changed_is_called(compiled):
+    """What C knows of a rule it knows of its code, while that is the rule's."""
+    lines = program(
+        """
+        import lucidgrad as lg
+        from lucidgrad.core.primitive import registry
+
+        x = lg.tensor([3.0], requires_grad=True)
+        print(lg.autograd.grad(x * 2.0, x)[0].tolist())
+        registry["multiply"].rules[0].__code__ = (lambda xp, g, x2: g * x2 + 1).__code__
+        print(lg.autograd.grad(x * 2.0, x)[0].tolist())
+        """,
+        LUCIDGRAD_ENGINE="compiled",
+    )
+    assert lines == ["[2.0]", "[3.0]"]
+
+
+# -- how it is had ---------------------------------------------------------------------------------
+def test_the_environment_chooses(compiled, tmp_path):
+    assert program(STATUS, LUCIDGRAD_ENGINE="compiled")[0].startswith("compiled (")
+    assert program(STATUS, LUCIDGRAD_ENGINE="python") == ["Python (LUCIDGRAD_ENGINE=python)"]
+    assert program(STATUS, LUCIDGRAD_ENGINE="", LUCIDGRAD_COMPILED="0") == [
+        "Python (switched off by LUCIDGRAD_COMPILED=0)"
+    ]
+    built = program(STATUS, LUCIDGRAD_ENGINE="built", XDG_CACHE_HOME=str(tmp_path))
+    assert built == ["Python (it was not built before)"]
+    assert not list(tmp_path.iterdir())
+    done = run("-c", textwrap.dedent(STATUS), LUCIDGRAD_ENGINE="swift")
+    assert "LUCIDGRAD_ENGINE: given 'swift', expected" in done.stderr
+
+
+def test_the_first_process_lets_it_be_built_and_a_later_one_has_it(compiled, tmp_path):
+    here = {"LUCIDGRAD_ENGINE": "", "XDG_CACHE_HOME": str(tmp_path)}
+    assert program(STATUS, **here) == ["Python (it is being built, for processes that start later)"]
+    folder, end = tmp_path / "lucidgrad" / "engine", time.monotonic() + 300
+    assert program(STATUS, **here)[0].startswith(("Python (another process is building it)", "compiled ("))
+    while not list(folder.glob("engine-*.so")) or list(folder.glob("*.building")):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    assert program(STATUS, **here)[0].startswith("compiled (")
+    (built,) = folder.iterdir()  # nothing else is left
+    content = built.read_bytes()
+    built.write_bytes(content[: len(content) // 2])  # a broken one is not loaded
+    assert program(STATUS, **here)[0].startswith("Python (it is being built")
+    while list(folder.glob("*.building")):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    assert built.read_bytes() == content or len(built.read_bytes()) == len(content)
+
+
+@pytest.mark.parametrize("compiler", ["no_such_compiler", "false"])
+def test_without_a_compiler_there_is_python_and_the_reason(tmp_path, compiler):
+    here = {"LUCIDGRAD_ENGINE": "", "LUCIDGRAD_CC": compiler, "XDG_CACHE_HOME": str(tmp_path)}
+    assert program(STATUS, **here) == ["Python (it is being built, for processes that start later)"]
+    end = time.monotonic() + 120
+    while not list(tmp_path.glob("lucidgrad/engine/*.why")):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    reason = f"LUCIDGRAD_CC={compiler} names no program" if "_" in compiler else "the compiler says: status 1"
+    assert program(STATUS, **here) == [f"Python ({reason})"]
+    done = run("-c", textwrap.dedent(STATUS), **{**here, "LUCIDGRAD_ENGINE": "compiled"})
+    assert "the engine can't be compiled here" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_leaves_python(tmp_path):
+    (tmp_path / "lucidgrad").write_text("no folder")
+    (line,) = program(STATUS, LUCIDGRAD_ENGINE="", XDG_CACHE_HOME=str(tmp_path))
+    assert line.startswith("Python (")
+
+
+def test_a_folder_that_others_may_write_to_is_not_loaded_from(compiled, tmp_path):
+    here = {"LUCIDGRAD_ENGINE": "compiled", "XDG_CACHE_HOME": str(tmp_path)}
+    assert program(STATUS, **here)[0].startswith("compiled (")
+    (tmp_path / "lucidgrad" / "engine").chmod(0o777)
+    (line,) = program(STATUS, **{**here, "LUCIDGRAD_ENGINE": ""})
+    assert line.startswith("Python (")
+    assert "may be written by others" in line
+
+
+def test_a_second_builder_does_not_begin(tmp_path):
+    mark = tmp_path / "engine.building"
+    mark.touch()
+    before = mark.stat().st_mtime_ns
+    assert not building.begin(library.SOURCE, tmp_path / "engine.so", mark)
+    assert mark.stat().st_mtime_ns == before
