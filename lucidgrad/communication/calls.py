@@ -152,9 +152,13 @@ def reduced_like_others(name: str, group: ProcessGroup, x: Any, op: Any) -> bool
         return False
     array = x.array
     way = group.ways.get((type(array), array.dtype, op))
-    if way is None or not devices.by_array[type(array)].contiguous(array):
+    if way is None:
         return False
-    check_target(name, x)
+    backend = devices.by_array[type(array)]
+    if not backend.contiguous(array):
+        return False
+    if x._node is not None or x._alias is not None or not backend.writable(array):  # else nothing speaks against it
+        check_target(name, x)
     group.started += 1
     touch(array)
     try:

@@ -3,8 +3,10 @@
 LUCIDGRAD_DISTRIBUTED_DEBUG=1 turns it on. It costs a round of messages for each collective.
 """
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from lucidgrad.core import device as devices
@@ -13,6 +15,22 @@ from .groups import ProcessGroup
 from .work import DistError
 
 _WIDTH = 1024  # bytes of a fingerprint
+
+#: What the operations of this moment are for, where their names do not say it.
+_purpose: ContextVar[str | None] = ContextVar("purpose", default=None)
+
+
+@contextlib.contextmanager
+def meant_for(group: ProcessGroup, purpose: str) -> Iterator[None]:
+    """Say what operations are for: it has to be the same in all processes, and is named where something differs."""
+    if not group.compares:
+        yield
+        return
+    token = _purpose.set(purpose)
+    try:
+        yield
+    finally:
+        _purpose.reset(token)
 
 
 def compare(
@@ -30,6 +48,8 @@ def compare(
     if engine is None or group.size() == 1:
         return
     mine = {"operation": name, "number": group.started + 1, **{k: _plain(v) for k, v in words.items()}}
+    if (purpose := _purpose.get()) is not None:
+        mine["for"] = purpose
     for i, x in enumerate(tensors):
         mine[f"shape of tensor {i}" if i else "shape"] = list(x.shape)
         mine[f"dtype of tensor {i}" if i else "dtype"] = str(x.dtype)
@@ -75,10 +95,12 @@ def _difference(group: ProcessGroup, said: list[dict[str, Any]]) -> str:
     for i, other in enumerate(said[1:], 1):
         for what in {**first, **other}:
             if first.get(what) != other.get(what):
-                lines.append(
-                    f"{what}: {first.get(what)!r} in process {group.ranks[0]}, {other.get(what)!r} in process "
-                    f"{group.ranks[i]}"
+                both = (
+                    f"{one.get(what)!r} in process {group.ranks[k]}"
+                    + (f", for {one['for']}" if "for" in one and what != "for" else "")
+                    for k, one in ((0, first), (i, other))
                 )
+                lines.append(f"{what}: {', '.join(both)}")
                 break
     return (
         f"{first['operation']}: the processes of {group.name()!r} are about to do different things at operation "

@@ -114,12 +114,10 @@ class Walk:
     )  # fmt: skip
 
     def __init__(self, plan: Plan, create_graph: bool, retain_graph: bool, accumulate: Any = None) -> None:
-        self.plan, self.accumulate = plan, accumulate
-        self.create_graph, self.retain_graph = create_graph, retain_graph
+        self.plan, self.accumulate, self.create_graph, self.retain_graph = plan, accumulate, create_graph, retain_graph
         self.pending: dict[Any, Any] = {}  # node -> the sum of its cotangents so far (a list for a Fork)
         self.owned: set[Any] = set()  # nodes whose sum is in a buffer that the walk made itself
-        self.uses = plan.hooked_leaves()
-        self.complete: list[Leaf] = []  # hooked leaves whose cotangents are all there
+        self.uses, self.complete = plan.hooked_leaves(), list[Leaf]()  # hooked leaves, and those that await nothing
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
         self.at_end: list[Callable[[Walk], Any]] = []

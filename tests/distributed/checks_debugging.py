@@ -69,6 +69,45 @@ def check_gradients():
     _differs(lambda: F.all_reduce(x), "requires_grad: True in process 0, False in process 1")
 
 
+class Parts(lg.nn.Module):
+    """Two layers, of which the second may be left out."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = lg.nn.Linear(4, 4), lg.nn.Linear(4, 4)
+
+    def forward(self, x, both):
+        y = self.first(x)
+        return self.second(y) if both else y
+
+
+def _sharded():
+    model = Parts()
+    for part in (model.first, model.second, model):
+        dist.fully_shard(part)
+    return model
+
+
+def check_modules_that_some_leave_out():
+    """What a sharded module was about to do is said, with the module."""
+    words = r"(parameters|gradients) of Linear with weight, bias, module \d+ of fully_shard"
+    _differs(lambda: _sharded()(lg.ones(2, 4), _mine(True, False)).sum().backward(), "'all_gather_into_tensor'", words)
+
+
+def check_losses_that_some_leave_out():
+    loss = _sharded()(lg.ones(2, 4), True).sum()
+    words = (
+        r"'all_gather_into_tensor' in process 0, for parameters of Linear with weight, bias, module \d+ of fully_shard"
+    )
+    _differs(_mine(loss.backward, dist.barrier), words, "'barrier' in process 1")
+
+
+def check_modules_in_another_order():
+    """They have the same shapes, so that nothing else would tell."""
+    model = _sharded()
+    _differs(lambda: _mine(model.first, model.second)(lg.ones(2, 4)), "for: 'parameters of Linear", "in process 1")
+
+
 def check_what_is_alike():
     """All goes well where nothing differs, and as it does without the mode."""
     n = dist.get_world_size()

@@ -64,9 +64,11 @@ def check_parts_on_the_device():
 def check_graphs_refuse():
     """What the host does is not part of a CUDA graph."""
     x = lg.ones(3, device="cuda")
-    with pytest.raises(RuntimeError, match="all_reduce: a CUDA graph is being recorded.* by mpi"):
-        with lg.cuda.graph(lg.cuda.CUDAGraph()):
-            dist.all_reduce(x)
+    with (
+        pytest.raises(RuntimeError, match="all_reduce: a CUDA graph is being recorded.* by mpi"),
+        lg.cuda.graph(lg.cuda.CUDAGraph()),
+    ):
+        dist.all_reduce(x)
     dist.all_reduce(x)
     assert x.tolist() == [dist.get_world_size()] * 3
 

@@ -142,7 +142,9 @@ def main(folder: str, *modules: str) -> None:
     from lucidgrad import distributed as dist
 
     found = {name: importlib.import_module(name) for name in modules}
-    dist.init_process_group(os.environ.get("LUCIDGRAD_TEST_BACKEND"), timeout=datetime.timedelta(seconds=60))
+    dist.init_process_group(
+        os.environ.get("LUCIDGRAD_TEST_BACKEND"), timeout=datetime.timedelta(seconds=240)
+    )  # others may be busy
     with open(Path(folder) / str(dist.get_rank()), "w", buffering=1) as file:
         for name in names(*found.values()):
             module, _, check = name.partition(".")

@@ -21,12 +21,14 @@ pytestmark = pytest.mark.skipif(
 EMULATED = not cudasim.usable_gpus()
 
 
-#: Collectives, data parallel training by them, and the laws of derivatives.
-CHECKS = checks_nccl, checks_cuda_training, checks_functional
+def together(ranks):
+    """Collectives, data parallel training by them, and the laws of derivatives: sums of two are those of the CPU."""
+    return (checks_nccl, checks_cuda_training, *[checks_functional][: ranks == 2])
 
 
-@pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))
-@pytest.mark.parametrize("check", names(*CHECKS))
+@pytest.mark.parametrize(
+    ("check", "ranks"), [(check, ranks) for ranks in cases((2,), (2, 3, 4)) for check in names(*together(ranks))]
+)
 def test_nccl(check, ranks, results):
     tried = seeds(40, 400)
     words = f"{tried.start} {tried.start + len(tried)}"
@@ -35,7 +37,7 @@ def test_nccl(check, ranks, results):
         "LUCIDGRAD_TEST_DEVICE": "cuda",
         **cases({"LUCIDGRAD_TEST_FEW": "1"}, {}),
     }
-    results(CHECKS, check, ranks, cuda=True, seconds=600, **settings)
+    results(together(ranks), check, ranks, cuda=True, seconds=600, **settings)
 
 
 # -- how a job ends ------------------------------------------------------------------------------

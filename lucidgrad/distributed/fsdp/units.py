@@ -7,6 +7,7 @@ it again in backward.
 """
 
 import contextlib
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ import lucidgrad as lg
 from lucidgrad.autograd.keeping import pack_kept
 from lucidgrad.communication import functional
 from lucidgrad.communication.collectives import all_gather_into_tensor, reduce_scatter_tensor
-from lucidgrad.communication.groups import ReduceOp, get_rank, get_world_size
+from lucidgrad.communication.debugging import meant_for
+from lucidgrad.communication.groups import ReduceOp, get_rank, get_world_size, resolve
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, node_of
 from lucidgrad.core.modes import new_nodes, state, walking
@@ -23,6 +25,9 @@ from lucidgrad.core.tape import Leaf, storage, version
 from lucidgrad.levels.layer import Layer
 from lucidgrad.shards import Shard, rows_of
 from lucidgrad.utils.checkpoint import surroundings
+
+#: How many units the members of a group have made together.
+_made: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 
 #: Units whose modules compute at the moment, the outermost first.
 active: list["Unit"] = []
@@ -86,7 +91,18 @@ class Unit:
         self._early: list[Unit] = []  # which were started before their turn
         self.following: Unit | None = None
         self.preceding: Unit | None = None
+        self.number = _made[self.processes] = _made.get(self.processes, 0) + 1
         self.counts = {"gathers": 0, "early": 0, "reductions": 0, "deferred": 0}
+
+    @property
+    def processes(self) -> Any:
+        """The group itself, which None stands for if it is the world."""
+        return resolve(self.group, "fully_shard")
+
+    def __str__(self) -> str:
+        held = ", ".join(member.names[0] for member in self.members[:3]) + ", ..." * (len(self.members) > 3)
+        kind = type(self.module).__name__.removeprefix("FSDP")
+        return f"{kind} with {held or 'no parameters'}, module {self.number} of fully_shard"
 
     # -- gathering
     def _dtypes(self, wanted: Any) -> list[Any]:
@@ -126,7 +142,8 @@ class Unit:
                             values = shard if shard.dtype == vector.dtype else backend.cast(shard, lane.dtype)
                             vector[offset : offset + shard.size] = values.reshape(-1)
                 everything = lg.empty(lane.length * self.ranks, dtype=lane.dtype, device=lane.device)
-                work = all_gather_into_tensor(everything, own, group=self.group, async_op=True)
+                with meant_for(self.processes, f"parameters of {self}"):
+                    work = all_gather_into_tensor(everything, own, group=self.group, async_op=True)
                 running.append((work, lane, own, everything))
         self._running = running
 
@@ -359,7 +376,8 @@ class _Reduction:
                 _spread(rows, offset, unit.members[i], g if g.dtype == rows.dtype else backend.cast(g, lane.dtype))
                 rows[:, lane.length + k] = 1
         own = lg.empty(lane.length + count, dtype=lane.dtype, device=lane.device)
-        work = reduce_scatter_tensor(own, table.reshape(-1), op=ReduceOp.AVG, group=unit.group, async_op=True)
+        with meant_for(unit.processes, f"gradients of {unit}"):
+            work = reduce_scatter_tensor(own, table.reshape(-1), op=ReduceOp.AVG, group=unit.group, async_op=True)
         for i, _ in lane.places:
             self.found[i] = lg.empty_like(unit.members[i].shard.detach())
         self._running.append((work, lane, own))
