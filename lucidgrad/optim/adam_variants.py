@@ -155,8 +155,10 @@ class RAdam(_Moments):
 
     Parameters
     ----------
-    params, lr, betas, eps, weight_decay, decoupled_weight_decay, maximize, foreach, capturable, differentiable
+    params, lr, betas, eps, weight_decay, decoupled_weight_decay, maximize, foreach, differentiable
         As for `Adam`.
+    capturable
+        Accepted; steps are counted in Python.
 
     Examples
     --------

@@ -124,8 +124,10 @@ class ASGD(Elementwise):
 
     Parameters
     ----------
-    params, lr, weight_decay, maximize, foreach, capturable, differentiable
+    params, lr, weight_decay, maximize, foreach, differentiable
         As for `Adam`.
+    capturable
+        Accepted; steps are counted in Python.
     lambd, alpha
         The rate of step n is ``lr / (1 + lambd * lr * n) ** alpha``; every step takes ``lambd`` times the rate of a
         parameter away.
