@@ -9,7 +9,7 @@ from lucidgrad.core import device, dtype as dtypes
 from lucidgrad.core.dispatch import floats
 from lucidgrad.core.primitive import ELEMENTWISE, Kernels, Primitive, registry
 
-from . import stepping  # noqa: F401  which says how walks step
+from . import joins, stepping  # noqa: F401  which say how tensors are joined, and how walks step
 
 if TYPE_CHECKING:
     from lucidgrad.levels.program import Program

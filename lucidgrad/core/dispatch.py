@@ -31,7 +31,7 @@ numbers: dict[type, type] = {}
 #: What is defined above the engine, by name: ``Tensor``, which results are boxed in; ``refuse``, which says what is
 #: wrong with a call; ``only_real``, which refuses complex numbers; ``in_single``, which computes in float32 what is
 #: given in 16 bits; ``widest`` and ``in_widest``, for floats of several dtypes; ``setting``, which makes a number of
-#: what stands for one.
+#: what stands for one; ``joined`` and ``parted``, for calls with any number of tensors or results that are alike.
 bound: dict[str, Any] = {}
 
 

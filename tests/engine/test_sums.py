@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
+from lucidgrad.core import device
 
 X = np.arange(12.0).reshape(3, 4)
 KEYS = [np.s_[1], np.s_[:, 1:3], np.s_[::-1, ::2], np.s_[..., None, -1], np.s_[2, 3], np.s_[:0]]
@@ -122,3 +123,75 @@ def test_many_parts_take_one_array_of_memory():
         lg.autograd.backward([x[k] for k in range(64)], seeds)
 
     assert peak_of(step) < 1.5 * x.array.nbytes
+
+
+LAYERS = {
+    "mlp": (lambda nn: nn.Sequential(nn.Linear(40, 30), nn.ReLU(), nn.Linear(30, 5)), (16, 40)),
+    "layer norm": (lambda nn: nn.LayerNorm(64), (32, 64)),
+    "group norm": (lambda nn: nn.GroupNorm(4, 8), (32, 8, 9)),
+    "batch norm": (lambda nn: nn.BatchNorm2d(4), (8, 4, 6, 6)),
+    "convolutions": (lambda nn: nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 3)), (4, 3, 12, 12)),
+    "transposed": (lambda nn: nn.ConvTranspose2d(3, 8, 3), (4, 3, 12, 12)),
+    "gru": (lambda nn: nn.GRU(8, 16), (5, 4, 8)),
+    "transformer": (lambda nn: nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True), (4, 8, 32)),
+}
+
+
+@pytest.fixture
+def copied(monkeypatch):
+    """Bytes that are copied, one by one."""
+    backend, found = type(device.by_array[np.ndarray]), []
+    copy = backend.copy
+    monkeypatch.setattr(backend, "copy", lambda self, a: found.append(a.nbytes) or copy(self, a))
+    return found
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_gradient_that_arrives_is_not_copied(name, copied):
+    make, shape = LAYERS[name]
+    module, x = make(lg.nn), lg.randn(shape)
+    y = module(x)
+    y = y[0] if isinstance(y, tuple) else y
+    copied.clear()
+    lg.mean(y * y).backward()
+    assert sum(copied) == 0
+    assert all(p.grad is not None for p in module.parameters())
+
+
+def test_rows_of_a_table_are_not_copied_either(copied):
+    table = lg.nn.Embedding(100, 16)
+    y = table(lg.tensor([[1, 2], [3, 1]]))
+    copied.clear()
+    lg.sum(y * y).backward()
+    assert sum(copied) == 0
+
+
+def test_what_somebody_else_sees_is_copied(copied):
+    """A gradient that is the user's own array, that of two leaves, or a part of another array."""
+    x, y, z = (lg.tensor(X, requires_grad=True) for _ in range(3))
+    seed = lg.ones((3, 4), dtype=lg.float64)
+    (x + y).backward(seed)
+    lg.concat([z, z]).backward(lg.ones((6, 4), dtype=lg.float64))
+    for t in (x, y, z):
+        t.grad.mul_(5.0)
+    assert (seed.numpy() == 1).all()
+    assert (x.grad.numpy() == 5).all() and (y.grad.numpy() == 5).all() and (z.grad.numpy() == 10).all()
+
+
+def test_a_view_that_a_rule_made_of_what_others_see_is_copied():
+    kept = []
+
+    class Keeping(lg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1.0
+
+        @staticmethod
+        def backward(ctx, g):
+            kept.append(lg.zeros(12, dtype=lg.float64) + 1.0)
+            return kept[0].reshape(3, 4)
+
+    x = lg.tensor(X, requires_grad=True)
+    Keeping.apply(x).backward(lg.ones((3, 4), dtype=lg.float64))
+    x.grad.mul_(5.0)
+    assert (kept[0].numpy() == 1).all() and (x.grad.numpy() == 5).all()
