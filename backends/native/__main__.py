@@ -3,13 +3,14 @@
 import os
 import sys
 
-os.environ["LUCIDGRAD_ENGINE"] = "compiled"
+from lucidgrad import native
 
-from lucidgrad.backends.native import load, status  # noqa: E402  what loads it looks there
+from . import status
 
 if __name__ == "__main__":
+    os.environ["LUCIDGRAD_ENGINE"] = "compiled"
     try:
-        load()
+        native.parts()
     except ImportError as error:
         sys.exit(str(error))
     print(status())
