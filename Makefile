@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test nightly peers golden sanitize core other-pythons oldest no-cupy no-compiler pre-commit package
+.PHONY: python-engine
 .PHONY: lint types laws bench docs site-test gpu clean
 .DELETE_ON_ERROR:
 
@@ -26,11 +27,12 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/digits.py
 
 test: lint types
+	-$(BIN)/python -m lucidgrad.backends.native
 	$(BIN)/python -m pytest -n 2 --durations=10
 
 # What takes longer than a contributor should wait. Each kind of check is there once: linters and types in pre-commit,
 # the whole suite in peers, its core where versions or machines differ. A failure does not keep others from running.
-NIGHTLY ?= pre-commit package golden sanitize site-test no-compiler no-cupy oldest other-pythons peers
+NIGHTLY ?= pre-commit package golden sanitize site-test no-compiler no-cupy python-engine oldest other-pythons peers
 nightly: $(VENV)/.nightly
 	$(BIN)/python -m tools.nightly $(NIGHTLY)
 
@@ -58,11 +60,16 @@ other-pythons:
 # The folders that meet whatever differs between versions of dependencies and between machines. Each night one test of
 # SHARE is run in each of these surroundings, others the next night; SHARE=1 runs them all.
 SHARE ?= 4
-core oldest no-cupy no-compiler: export LUCIDGRAD_SHARE := $(SHARE)
+core oldest no-cupy no-compiler python-engine: export LUCIDGRAD_SHARE := $(SHARE)
 CORE ?= tests/engine tests/autograd tests/ops tests/func tests/nn tests/optim tests/laws tests/test_files.py
 
 core: $(VENV)/.test
+	-$(BIN)/python -m lucidgrad.backends.native
 	$(BIN)/python -m pytest -n 2 $(CORE) lucidgrad
+
+# The same with nothing of the engine in C.
+python-engine: $(VENV)/.test
+	LUCIDGRAD_ENGINE=python $(BIN)/python -m pytest -n 2 $(CORE) lucidgrad
 
 # The oldest versions that pyproject.toml allows; the tests' own dependencies follow them.
 OLDEST = $(shell sed -n 's/^dependencies = //p' pyproject.toml | tr ',' '\n' | tr -d '[]" ' | sed 's/>=\(.*\)/==\1.*/')
