@@ -16,8 +16,8 @@ from typing import Any
 
 #: Bytes, over the minimum, that an operation may move.
 MOST = 1.2
-#: What takes two launches that need all that is given, where nothing is added atomically; how much more than that it may
-#: move: a few numbers for each query.
+#: What takes two launches that need all that is given, where nothing is added atomically; how much more than that it
+#: may move: a few numbers for each query.
 TWICE, MOST_TWICE = ("attention, back",), 1.03
 
 
