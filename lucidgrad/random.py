@@ -5,7 +5,7 @@ import functools
 import math
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from lucidgrad.refusals import guard as _guard
 
@@ -249,14 +249,15 @@ def set_rng_state(state: Any, device: Any = None) -> None:
         _seed["value"] = state["seed"]
 
 
-class Draw(NamedTuple):
+class Draw:
     """Random numbers that a program draws: called, it gives an array of new ones."""
 
-    generator: Generator
-    how: str
-    shape: tuple[int, ...]
-    dtype: Any
-    args: tuple[Any, ...]
+    __slots__ = ("args", "dtype", "generator", "how", "shape")
+
+    def __init__(
+        self, generator: Generator, how: str, shape: tuple[int, ...], dtype: Any, args: tuple[Any, ...]
+    ) -> None:
+        self.generator, self.how, self.shape, self.dtype, self.args = generator, how, shape, dtype, args
 
     def __call__(self) -> Any:
         backend = devices.backend_named(self.generator.device)

@@ -100,7 +100,7 @@ def encoded_program(program: Program, name_of: Callable[[int, Variable], str] | 
     for k, (v, array) in enumerate(program.constants.items()):
         name = f"c{k}" if name_of is None else name_of(k, v)
         constants[name] = box(devices.backend_of(array).to_numpy(array))
-    equations = []
+    equations: list[Any] = []
     for equation in program.equations:
         name = equation.primitive.name
         draw = getattr(equation.primitive, "run", None)
