@@ -13,7 +13,9 @@ __all__ = ["joined", "parted"]
 
 def joined(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """A call on tensors of one kind; None where something else is among them."""
-    tensor_type, arrays, nodes, recorded = bound["Tensor"], [], [], False
+    tensor_type, recorded = bound["Tensor"], False
+    arrays: list[Any] = []
+    nodes: list[Any] = []
     for x in args:
         if type(x) is not tensor_type:
             return None
