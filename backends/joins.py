@@ -13,7 +13,9 @@ __all__ = ["joined", "parted"]
 
 def joined(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """A call on tensors of one kind; None where something else is among them."""
-    tensor_type, arrays, nodes, recorded = bound["Tensor"], [], [], False
+    tensor_type, recorded = bound["Tensor"], False
+    arrays: list[Any] = []
+    nodes: list[Any] = []
     for x in args:
         if type(x) is not tensor_type:
             return None
@@ -37,7 +39,7 @@ def joined(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) 
 
 def parted(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """The parts of a tensor, views of it; None where something else was given."""
-    x = args[0] if args else None
+    x: Any = args[0] if args else None
     if type(x) is not bound["Tensor"] or x.array.dtype not in floats or device.by_array[type(x.array)].rank:
         return None
     node = x._node if x._alias is None else history(x)
