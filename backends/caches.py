@@ -2,12 +2,14 @@
 
 import hashlib
 import os
-import signal
 import stat
-import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = ["Hung", "digest", "make_private", "replace", "run", "seal", "sealed"]
 
@@ -63,8 +65,11 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
 
 def run(
     command: Sequence[str | Path], patience: float, environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
+) -> "subprocess.CompletedProcess[str]":
     """Run a program to its end, or until patience ends: then it and all that it started are killed."""
+    import signal  # here: most processes find all that they need
+    import subprocess
+
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

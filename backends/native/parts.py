@@ -42,7 +42,7 @@ class Parts:
         self._module, self._loop, self._write = module, engine.Walk._loop, primitive.Steps.write
         plan.reach = module.reach
         engine.Walk._loop = lambda walk: self.loop(walk)  # type: ignore[method-assign]
-        primitive.Steps.write = staticmethod(self.step)  # type: ignore[assignment]
+        primitive.Steps.write = staticmethod(self.step)
 
     def operator(self, p: Any, order: Any, op: Any) -> Any:
         """``(*arrays, *keywords) -> tensor or None``, None for a call that is not common; None if C can't know it.
