@@ -1,4 +1,4 @@
-"""``python -m tests.sanitize``: the C engine and kernels, generated loops, allocator and emulated device under sanitizers.
+"""``python -m tests.sanitize``: engine and kernels in C, generated loops and the emulated device under sanitizers.
 
 All of them are built with the address and undefined-behaviour sanitizers, in a cache of their own, and their tests are
 run. Any report fails. Python and the libraries are not built so: leaks are not looked for.
