@@ -41,7 +41,7 @@ class Parts:
         module.setup(given)
         self._module, self._loop, self._write = module, engine.Walk._loop, primitive.Steps.write
         plan.reach = module.reach
-        engine.Walk._loop = lambda walk: self.loop(walk)  # type: ignore[method-assign]
+        engine.Walk._loop = lambda walk: self.loop(walk)  # type: ignore[method-assign, assignment]
         primitive.Steps.write = staticmethod(self.step)
 
     def operator(self, p: Any, order: Any, op: Any) -> Any:
