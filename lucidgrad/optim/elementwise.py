@@ -279,8 +279,10 @@ class Elementwise(Optimizer):
                 )
             with lg.no_grad():
                 where = memo.lists[0][0].device
-                make = lambda x: lg.full((), float(x), dtype="float64", device=where) if begin else x.clone()
-                own = {name: make(x) for name, x in own.items()}
+                own = {
+                    name: lg.full((), float(x), dtype="float64", device=where) if begin else x.clone()
+                    for name, x in own.items()
+                }
             for state in memo.states:
                 state.update(own)
         step = own["step"]
