@@ -69,6 +69,18 @@ def test_what_the_user_gave_is_not_written():
         assert all((seed.numpy() == 1).all() for seed in seeds)
 
 
+@pytest.mark.parametrize("key", [np.s_[:], np.s_[...], np.s_[::1, 0:4], np.s_[None], np.s_[:3, ...]])
+def test_a_key_of_everything_gives_no_array_of_the_users(key):
+    x = lg.tensor(X, requires_grad=True)
+    whole, part = x[key], x[1]
+    seeds = [lg.ones_like(whole).detach(), lg.ones(4, dtype=lg.float64)]
+    for order in ((0, 1), (1, 0)):
+        roots, given = zip(*((([whole, part])[k], seeds[k]) for k in order), strict=True)
+        (g,) = lg.autograd.grad(list(roots), [x], list(given), retain_graph=True)
+        np.testing.assert_array_equal(g.numpy(), expected([(1.0, ...), (1.0, np.s_[1])]))
+        assert all((seed.numpy() == 1).all() for seed in seeds)
+
+
 @pytest.mark.parametrize("rows", [3, 400])
 def test_rows_taken_twice_and_the_whole(rows):
     """A table that is looked up in, and multiplied by: rows are added to the gradient of the product."""
@@ -81,6 +93,16 @@ def test_rows_taken_twice_and_the_whole(rows):
         (parts[order[0]] + parts[order[1]] + parts[order[2]]).backward()
         counts = 2.0 * np.bincount(at.ravel() % rows, minlength=rows) + np.bincount(more, minlength=rows) + 3
         np.testing.assert_array_equal(w.grad.numpy(), np.broadcast_to(counts[:, None], table.shape))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_rows_of_16_bits_are_rounded_once(dtype, order):
+    """A row is looked up a thousand times, whose sum a running one of 16 bits would never reach."""
+    w = lg.ones((2, 64), dtype=getattr(lg, dtype), requires_grad=True)
+    parts = [lg.sum(lg.take(w, lg.zeros(1000, dtype="int64"), axis=0)), lg.sum(w * 8.0)]
+    (parts[order[0]] / 64 + parts[order[1]] / 64).backward()
+    np.testing.assert_allclose(w.grad.float().numpy()[:, 0], [1008 / 64, 8 / 64], rtol=2e-2)
 
 
 def test_joined_and_parted_again():

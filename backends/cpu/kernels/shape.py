@@ -407,7 +407,7 @@ def _put_add_to(total: Any, g: Any, key: Any, shape: Any) -> None:
 
 
 def _take_put_to(total: Any, g: Any, i: Any, axis: int, size: int) -> None:
-    if axis == 0 and total.flags.c_contiguous and g.size and g.dtype is not HALF:
+    if axis == 0 and total.flags.c_contiguous and g.size:
         rows, g, at = total.reshape(size, -1), g.reshape(i.size, -1), _in_bounds("take_put", i, size).reshape(-1)
         if not puts.add_rows(rows, g, at):
             np.add.at(rows, at, g)
