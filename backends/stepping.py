@@ -106,7 +106,7 @@ def _placing_step(recipe: Any, kernels: dict[str, Any], other: Callable[..., Any
         walk, parent, total = add.__self__, node.origin, pending.get(node.origin)
         plain = node.fit is None or (not node.fit[index][2] and node.fit[index][1] == g.dtype)
         plain = plain and g.dtype.itemsize > 2  # sums of 16-bit floats are rounded once, by the kernel itself
-        if total is None or not plain or type(total) is not type(g) or total.dtype != g.dtype:
+        if total is None or not (plain and total.ndim) or type(total) is not type(g) or total.dtype != g.dtype:
             other(node, xp, g, s, pending, add, needed)
             if total is None and plain:
                 walk.owned.add(parent)

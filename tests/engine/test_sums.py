@@ -95,6 +95,13 @@ def test_rows_taken_twice_and_the_whole(rows):
         np.testing.assert_array_equal(w.grad.numpy(), np.broadcast_to(counts[:, None], table.shape))
 
 
+def test_a_number_is_a_part_of_itself():
+    """NumPy gives numbers for arrays without axes: nothing can be added to them in place."""
+    x = lg.tensor(3.0, requires_grad=True)
+    (x[...] * x[()] * x * 1.0 + x[()]).backward()
+    assert float(x.grad) == 28
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_rows_of_16_bits_are_rounded_once(dtype, order):
