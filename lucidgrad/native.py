@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["offer", "parts"]
+__all__ = ["offer", "operator", "parts"]
 
 _lock = threading.Lock()
 _offers: list[Callable[[], Any]] = []
@@ -33,3 +33,9 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def operator(primitive: Any, order: Any, function: Any) -> Any:
+    """What the compiled engine puts before the function of a primitive; None: there is nothing to put there."""
+    found = parts()
+    return None if found is None else found.operator(primitive, order, function)

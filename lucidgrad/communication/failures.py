@@ -8,6 +8,7 @@ import atexit
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 EXIT_SECONDS = 30.0
 _AT_ONCE = 1.0  # after sys.exit with another code than 0
 
+_FORWARDED = 0.3  # launchers forward what was written until they learn of the end, and may forget the rest
 _ABORTED = 1
 _INTERRUPTED = 130  # as shells say of Ctrl-C
 
@@ -59,6 +61,7 @@ class Watch:
         print(f"{self._title}: {what}", file=sys.stderr)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
+        time.sleep(_FORWARDED)
 
     def _on_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         self._hooks[0](kind, error, trace)

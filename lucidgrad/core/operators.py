@@ -103,8 +103,7 @@ class _Template:
             scope.update({_recipe_name(w): p.recipe(w) for w in subsets})
             made = head(p.name, p.parameters(order), names, settings(p.program))
             scope.update(made.scope)
-            parts = native.parts()
-            scope["_core"] = parts and parts.operator(p, order, op)
+            scope["_core"] = native.operator(p, order, op)
             code = _compiled(self._source(made, strict, scope["_core"] is not None))
             op.__defaults__, op.__kwdefaults__, op.__code__ = made.defaults or None, made.by_name or None, code
             return op(*args, **keywords)

@@ -6,6 +6,7 @@ A node is older than all its users, so their times order the graph, and no other
 import operator
 from collections import Counter
 from collections.abc import Iterable
+from itertools import filterfalse
 from typing import Any
 
 from .modes import state
@@ -29,7 +30,7 @@ class Plan:
         self.reached, self._dead, leaves, found = reach(roots)
         self._leaves = list(filter(extras_of_node, leaves))
         plain = set(leaves).difference(self._leaves)
-        self.order = sorted([node for node in found if node not in plain], key=_when, reverse=True)
+        self.order = sorted(filterfalse(plain.__contains__, found), key=_when, reverse=True)
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
         self.special: set[Any] | frozenset[Any] = _NONE
