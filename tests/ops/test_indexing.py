@@ -604,3 +604,14 @@ def test_keys_with_arrays_that_do_not_fit(key, words):
         x[key()]
     with pytest.raises(IndexError):
         written(x, key(), 1.0)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+def test_many_positions_along_every_axis(axis):
+    """Large results are written into memory that was used before."""
+    rng = np.random.default_rng(0)
+    x = rng.random((30, 40, 5))
+    i = rng.integers(-x.shape[axis], x.shape[axis], (200, 20))
+    np.testing.assert_array_equal(lg.take(lg.tensor(x), lg.tensor(i), axis=axis).numpy(), np.take(x, i, axis))
+    with pytest.raises(IndexError, match=f"index {x.shape[axis]} is out of range"):
+        lg.take(lg.tensor(x), lg.tensor(np.full_like(i, x.shape[axis])), axis=axis)

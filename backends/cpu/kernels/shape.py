@@ -214,10 +214,11 @@ def nonzero(x: Any) -> Any:
 def take(x: Any, i: Any, axis: int | None = None) -> Any:
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: given an array of dimension {x.ndim} and no axis, expected one or dimension 1")
-    if x.ndim and i.size * x.itemsize * (x.size // x.shape[axis or 0] if x.size else 0) >= memory.LEAST:
-        size = x.shape[axis or 0]  # into memory that was used before; NumPy checks and writes in two passes then
-        y = memory.empty((*x.shape[: axis or 0], *i.shape, *x.shape[axis + 1 if axis else 1 :]), x.dtype)
-        return x.take(_in_bounds("take", i, size), axis, y, "clip")
+    at = 0 if axis is None else axis + x.ndim if axis < 0 else axis
+    if 0 <= at < x.ndim and x.size and x.nbytes // x.shape[at] * i.size >= memory.LEAST:
+        # into memory that was used before; NumPy checks and writes in two passes then
+        y = memory.empty((*x.shape[:at], *i.shape, *x.shape[at + 1 :]), x.dtype)
+        return x.take(_in_bounds("take", i, x.shape[at]), at, y, "clip")
     return x.take(i, axis)
 
 
