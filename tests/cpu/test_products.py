@@ -83,3 +83,14 @@ def test_layers_use_it(two_threads, monkeypatch):
     layer, x = lg.nn.Linear(128, 96), lg.randn(64, 128, requires_grad=True)
     layer(x).sum().backward()
     assert len(calls) == 3 and all(made is not None for made in calls)
+
+
+def test_odd_memory():
+    """Bytes in the other order, and numbers that do not lie where they should."""
+    rng = np.random.default_rng(0)
+    a, b = rng.random((300, 200)), rng.random((200, 300))
+    crooked = np.frombuffer(b"x" + a.tobytes(), np.uint8)[1:].view("float64").reshape(a.shape)
+    assert not crooked.flags.aligned
+    for x, y in ((a.astype(">f8"), b.astype(">f8")), (crooked, b), (crooked.T, b.T)):
+        found = lg.matmul(lg.asarray(x), lg.asarray(y)).numpy()
+        np.testing.assert_allclose(found, x.astype("f8") @ y.astype("f8"), rtol=1e-12)

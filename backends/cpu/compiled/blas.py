@@ -95,6 +95,7 @@ def product(x1: Any, x2: Any, y: Any = None) -> Any:
         or count == 1
         or inner != k
         or x1.dtype is not x2.dtype
+        or not x1.dtype.isnative
         or (calls := _calls(x1.dtype.char)) is None
     ):
         return None
@@ -120,6 +121,8 @@ def product(x1: Any, x2: Any, y: Any = None) -> Any:
 def _laid(x: Any) -> tuple[Any, tuple[int, int]]:
     """A matrix by rows or by columns, a copy if it is neither; CBLAS's word for it, and how far these are apart."""
     (rows, columns), (down, along), width = x.shape, x.strides, x.itemsize
+    if not x.flags.aligned:
+        return x.copy(), (111, columns)
     if along == width and down >= columns * width and down % width == 0:
         return x, (111, down // width)
     if down == width and along >= rows * width and along % width == 0:
