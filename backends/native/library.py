@@ -82,6 +82,8 @@ def _build(library: Path, now: bool) -> str | None:
         return note.read_text(encoding="utf-8", errors="replace")
     if PATIENCE < _age(mark) < float("inf"):
         mark.unlink(missing_ok=True)
+    if not mark.exists() and caches.sealed(library):  # it was finished since it was looked for
+        return None
     if not building.begin(SOURCE, library, mark):
         return "another process is building it"
     return "it is being built, for processes that start later"
