@@ -288,10 +288,15 @@ def test_memory_stays_the_same_over_many_calls(how):
         run(arrays)
     tracemalloc.start()
     try:
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(10_000):
-            run(arrays)
-        assert tracemalloc.get_traced_memory()[0] - before < 4096
+        grown = []
+        for _ in range(3):  # other threads of the process may take some once; a leak takes it every time
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(10_000):
+                run(arrays)
+            grown.append(tracemalloc.get_traced_memory()[0] - before)
+            if grown[-1] < 4096:
+                return
+        raise AssertionError(f"bytes that 10,000 calls kept: {grown}")
     finally:
         tracemalloc.stop()
 
