@@ -3,7 +3,8 @@
 It starts its processes itself (``mpiexec``; ``--ranks``, 2 by default) and prints
 
 - **alone**: a step of `DistributedDataParallel` with one process, as a ratio to the plain module's; goal 1.02;
-- **all-reduce**: bytes per second beside those of mpi4py's own call, by size; from 1 MiB on the goal is 0.95;
+- **all-reduce**: bytes per second beside those of mpi4py's own call, by size; from 1 MiB on the goal is 0.95; and what
+  a call takes of the processor when nothing travels, with one process;
 - **overlap**: how many buckets of gradients began to travel before backward ended, and which share of the time that
   they take is hidden behind it. Two processes on two cores can't show that by time, so buckets travel over a link that
   is simulated: it takes half as long for all gradients as backward does, and nothing of the processors;
@@ -121,6 +122,29 @@ def reductions(options: Any) -> list[tuple[int, float, float]]:
         least, ratio = _in_turns(raw, ours, options.rounds, count)
         found.append((size, least, 1 / ratio))
     comm.Free()
+    return found
+
+
+def calls(options: Any) -> dict[str, float]:
+    """Microseconds of the processor that a call takes in one process, to which nothing travels."""
+    from mpi4py import MPI
+
+    import lucidgrad as lg
+    from lucidgrad import distributed as dist
+
+    x = lg.ones(2)
+    ways = {
+        "mpi4py": functools.partial(MPI.COMM_WORLD.Allreduce, MPI.IN_PLACE, x.numpy()),
+        "all_reduce": functools.partial(dist.all_reduce, x),
+        "all_reduce, async_op=True": lambda: dist.all_reduce(x, async_op=True).wait(),
+    }
+    found = dict.fromkeys(ways, float("inf"))
+    for _ in range(10 * options.rounds):
+        for name, run in ways.items():
+            begin = time.thread_time()
+            for _ in range(200):
+                run()
+            found[name] = min(found[name], (time.thread_time() - begin) / 200 * 1e6)
     return found
 
 
@@ -303,7 +327,7 @@ def layers(options: Any) -> dict[str, Any]:
     return found
 
 
-PARTS = {f.__name__: f for f in (alone, reductions, overlap, cuda, layers)}
+PARTS = {f.__name__: f for f in (alone, reductions, calls, overlap, cuda, layers)}
 
 
 # -- the program -----------------------------------------------------------------------------------
@@ -325,7 +349,7 @@ def launched(part: str, ranks: int, rounds: int, device: bool = False) -> Any:
 def run_part(options: Any) -> None:
     from lucidgrad import distributed as dist
 
-    dist.init_process_group()
+    dist.init_process_group("mpi" if options.part == "calls" else None)
     found = PARTS[options.part](options)
     if dist.get_rank() == 0:
         print(json.dumps({"found": found}), flush=True)
@@ -359,6 +383,8 @@ def main() -> int:
     for size, seconds, share in rows:
         missed |= size >= 1 << 20 and share < LIMITS["all-reduce"]
         print(f"all-reduce of {size:>9,} bytes: mpi4py {seconds * 1e6:9.1f} µs, {share:5.2f} of its speed")
+    for name, microseconds in launched("calls", 1, options.rounds).items():
+        print(f"a call, {name:26} {microseconds:6.2f} µs")
     hidden = launched("overlap", options.ranks, options.rounds)
     for name, it in hidden.items():
         print(

@@ -6,7 +6,7 @@ they are the engine's until the call is done. Sums are of float32, float64, inte
 floats have become float32, and booleans uint8, before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 
@@ -71,9 +71,12 @@ class Engine:
         """Everybody's array becomes the reduction of all."""
         raise TypeError
 
-    def all_reduce_now(self, array: Any, op: str, timeout: float) -> None:
-        """The same, and wait for it: TimeoutError after so many seconds."""
-        self.all_reduce(array, op).wait(timeout)
+    def all_reduce_now(self, op: str) -> Callable[[Any, float], bool] | None:
+        """The same and waiting for it (TimeoutError after so many seconds) as one call that asks for nothing else.
+
+        It takes an array of any number of dimensions; False, and nothing done: not such memory. None: there is none.
+        """
+        return None
 
     def reduce(self, array: Any, root: int, op: str) -> Pending:
         """The root's array becomes the reduction of all; those of others stay."""

@@ -75,7 +75,7 @@ class Meeting:
             return self._ask(b"get\0" + name.encode(), timeout, name)
         with self._changed:
             if not self._changed.wait_for(lambda: name in self._kept, timeout):  # type: ignore[operator]
-                raise TimeoutError(f"nobody has come to {name!r} within {timeout:g} s")
+                raise TimeoutError(f"nobody has come to {name!r} within {timeout:.3g} s")
             return self._kept[name]
 
     def _ask(self, question: bytes, timeout: float | None, name: str) -> bytes:
@@ -85,7 +85,7 @@ class Meeting:
                 with Client((self.address, self.port), "AF_INET", authkey=self.key) as connection:
                     connection.send_bytes(question)
                     if not connection.poll(None if timeout is None else max(0.0, until - time.monotonic())):
-                        raise TimeoutError(f"nobody has come to {name!r} within {timeout:g} s")
+                        raise TimeoutError(f"nobody has come to {name!r} within {timeout:.3g} s")
                     return connection.recv_bytes()
             except AuthenticationError as error:
                 raise RuntimeError(

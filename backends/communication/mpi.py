@@ -10,7 +10,7 @@ import importlib.util
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .engine import Done, Engine, Launch, Pending
 
 #: Seconds of polling without a pause, then of giving way to other processes; after that with short sleeps.
 _EAGER, _PATIENT, _PAUSE = 2e-3, 10.0, 1e-4
-_POLLS = 256  # between two looks at the clock
+_POLLS = range(1024)  # between two looks at the clock
 
 #: Operations that are not over. They hold their arrays, and every new one lets them go on.
 _running: "dict[int, Running]" = {}
@@ -114,9 +114,9 @@ class Running(Pending):
             _running[id(self)] = self
 
     def done(self) -> bool:
-        return self._asked(1)
+        return self._asked((0,))
 
-    def _asked(self, times: int) -> bool:
+    def _asked(self, times: Sequence[int]) -> bool:
         """Whether it is over, asking so many times at most."""
         lock = self._lock
         if lock is not None and not lock.acquire(blocking=False):
@@ -125,7 +125,7 @@ class Running(Pending):
             if self._request is None:
                 return True
             test, status = self._request.Test, self._status
-            for _ in range(times):
+            for _ in times:
                 if test(status):
                     self._request, self._held = None, ()
                     _running.pop(id(self), None)
@@ -178,19 +178,25 @@ class MPIEngine(Engine):
             return Done()
         return self._started(self._comm.Iallreduce(self._in_place, array, self._operations[op]), array)
 
-    def all_reduce_now(self, array: Any, op: str, timeout: float) -> None:
-        if _running or not array.size:
-            return self.all_reduce(array, op).wait(timeout)
-        request = self._comm.Iallreduce(self._in_place, array, self._operations[op])
-        try:
-            test = request.Test
-            for _ in range(_POLLS):  # most are over by then, and nothing else needs to be made for them
-                if test():
-                    return None
-        except BaseException:
-            Running(request, (array,)).release()  # MPI goes on to use the array
-            raise
-        return Running(request, (array,)).wait(timeout)
+    def all_reduce_now(self, op: str) -> Callable[[Any, float], bool]:
+        begin, in_place, how = self._comm.Iallreduce, self._in_place, self._operations[op]
+
+        def reduced(array: Any, timeout: float) -> bool:
+            if not array.flags.carray or _running or not array.size:
+                return False
+            request = begin(in_place, array, how)
+            try:
+                test = request.Test
+                for _ in _POLLS:  # most are over by then, and nothing else needs to be made for them
+                    if test():
+                        return True
+            except BaseException:
+                Running(request, (array,)).release()  # MPI goes on to use the array
+                raise
+            Running(request, (array,)).wait(timeout)
+            return True
+
+        return reduced
 
     def reduce(self, array: Any, root: int, op: str) -> Pending:
         if not array.size:

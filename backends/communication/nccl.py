@@ -106,10 +106,14 @@ class Line:
 
         from lucidgrad.backends.cuda import streams
 
-        if rank == 0:
+        if rank == 0:  # it tells the number when all are there: NCCL itself would wait for them for ever
+            until = time.monotonic() + timeout
+            for other in range(1, size):
+                meeting.get(f"{name}, member {other}", max(0.0, until - time.monotonic()))
             made = nccl.get_unique_id()
             meeting.put(name, made)
         else:
+            meeting.put(f"{name}, member {rank}", b"")
             made = meeting.get(name, timeout)
         with Device(device):
             try:

@@ -132,41 +132,46 @@ def _finish(buffers: Sequence[Buffer], divided: Buffer | None, group: ProcessGro
 
 # -- a short cut ---------------------------------------------------------------------------------
 class Way(NamedTuple):
-    """How tensors of a kind are reduced in their own memory: by an engine, with an operation and perhaps a division."""
+    """How tensors of a kind are reduced in their own memory: by a call of an engine, and perhaps a division."""
 
-    engine: Engine
-    how: str
+    reduced: Callable[[Any, float], bool]
     divides: bool
 
 
-def remember(group: ProcessGroup, x: Any, op: ReduceOp, buffer: Buffer, way: Way) -> None:
-    """Let tensors like this one be reduced the same way, if it takes nothing but their own memory."""
-    direct = buffer.own and way.engine.takes(x.array)  # not of a traced array, whose value is another
-    if direct and buffer.array.dtype == x.dtype and type(x.array) not in devices.places:
-        group.ways[type(x.array), x.dtype, op] = way
+def remember(
+    group: ProcessGroup, x: Any, op: ReduceOp, buffer: Buffer, engine: Engine, how: str, divides: bool
+) -> None:
+    """Let tensors like this one be reduced by one call, if the engine has it and needs no copy of them."""
+    direct = buffer.own and engine.takes(x.array)  # not of a traced array, whose value is another
+    if direct and buffer.array.dtype == x.dtype and type(x.array) not in devices.places and not group.compares:
+        reduced = engine.all_reduce_now(how)
+        if reduced is not None:
+            group.ways[type(x.array), x.dtype, op] = Way(reduced, divides)
 
 
-def reduced_like_others(name: str, group: ProcessGroup, x: Any, op: Any) -> bool:
+def reduced_like_others(name: str, group: Any, x: Any, op: Any) -> bool:
     """Reduce a tensor the way others went, if there is one: what must be asked each time, and nothing else."""
-    if group.compares or not isinstance(x, Tensor) or not isinstance(op, ReduceOp):
+    found = resolve(group, name)
+    if found is None or not isinstance(x, Tensor) or not isinstance(op, ReduceOp):
         return False
     array = x.array
-    way = group.ways.get((type(array), array.dtype, op))
+    way = found.ways.get((type(array), array.dtype, op))
     if way is None:
         return False
-    backend = devices.by_array[type(array)]
-    if not backend.contiguous(array):
-        return False
-    if x._node is not None or x._alias is not None or not backend.writable(array):  # else nothing speaks against it
+    if x._node is not None or x._alias is not None:  # else nothing speaks against writing it, but its memory
         check_target(name, x)
-    group.started += 1
-    touch(array)
     try:
-        way.engine.all_reduce_now(array, way.how, group.timeout)
-    except (EngineError, TimeoutError) as error:
-        raise failed(name, group, error, group.timeout) from error
+        if not way.reduced(array, found.timeout):
+            return False
+    except BaseException as error:  # an interrupt, too: some of it may be written
+        touch(array)
+        if isinstance(error, (EngineError, TimeoutError)):
+            raise failed(name, found, error, found.timeout) from error
+        raise
+    found.started += 1
+    touch(array)
     if way.divides:
-        array /= group.size()
+        array /= found.size()
     return True
 
 

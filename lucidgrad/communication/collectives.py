@@ -13,7 +13,6 @@ from lucidgrad.backends.communication import Engine
 
 from .buffers import Buffer, check_alike
 from .calls import (
-    Way,
     begun,
     compare,
     compare_parts,
@@ -55,16 +54,17 @@ def all_reduce(tensor: Any, op: ReduceOp = ReduceOp.SUM, group: Any = None, asyn
     [1.0, 2.0]
     >>> dist.destroy_process_group()
     """
+    if not async_op and reduced_like_others("all_reduce", group, tensor, op):
+        return None
     name, found = "all_reduce", group_of("all_reduce", group)
     if found is None:
-        return None
-    if not async_op and reduced_like_others(name, found, tensor, op):
         return None
     engine = engine_for(name, found, [tensor])
     how, dtype, divides = reduction(name, op, tensor, engine)
     compare(name, found, tensor, op=op.name)
     buffer = Buffer([tensor], engine, dtype)
-    remember(found, tensor, op, buffer, Way(engine, how, divides))
+    if not async_op:
+        remember(found, tensor, op, buffer, engine, how, divides)
     start = lambda: engine.all_reduce(buffer.array, how)
     return begun(name, found, start, [buffer], [tensor], async_op, buffer if divides else None)
 

@@ -4,7 +4,7 @@
 """
 
 import importlib as _importlib
-from typing import Any as _Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from lucidgrad.communication.collectives import (
     all_gather,
@@ -58,8 +58,9 @@ from lucidgrad.communication.objects import (
 from lucidgrad.communication.work import DistBackendError, DistError, Future, Work
 from lucidgrad.refusals import guard as _guard
 
-from . import checkpoint, fsdp, nn
-from .fsdp import fully_shard
+if _TYPE_CHECKING:
+    from . import checkpoint, fsdp, nn
+    from .fsdp import fully_shard
 
 __all__ = [
     "DistBackendError", "DistError", "Future", "GroupMember", "ProcessGroup", "ReduceOp", "Work", "all_gather",
@@ -79,8 +80,10 @@ _guard(__name__, __all__)
 
 def __getattr__(name: str) -> _Any:
     """What stands on layers is loaded when it is asked for."""
-    if name in ("algorithms", "tensor"):
+    if name in ("algorithms", "checkpoint", "fsdp", "nn", "tensor"):
         return _importlib.import_module(f"{__name__}.{name}")
+    if name == "fully_shard":
+        return _importlib.import_module(f"{__name__}.fsdp").fully_shard
     if name == "GradBucket":
         return _importlib.import_module("lucidgrad.nn.parallel.buckets").GradBucket
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -205,6 +205,8 @@ def losses(comm, stream):
         if comm is None:
             comm = nccl.NcclCommunicator(RANKS, shared(f"id-{how}", nccl.get_unique_id), RANK)
         x = filled(stream)
+        stream.synchronize()
+        meet(f"before-{how}")  # both are ready: 3 s are for what is never answered, not for a busy machine
         all_reduce(comm, x, stream)
         stream.synchronize()
         if RANK == 0:

@@ -4,10 +4,12 @@ import contextlib
 
 import numpy as np
 from checks_ddp import close, data, loss_of, mine, mlp, whole
+from checks_nccl import _everywhere, _without
 
 import lucidgrad as lg
 from bench import distributed as bench
 from lucidgrad import cudasim, distributed as dist, nn
+from lucidgrad.backends.communication import nccl
 from lucidgrad.distributed.algorithms.ddp_comm_hooks import default_hooks
 from lucidgrad.nn.parallel import DistributedDataParallel
 
@@ -51,6 +53,29 @@ def check_another_stream():
             stream.synchronize()
             for p, q in zip(expected, doubled):
                 close(p * 2, q.cpu())
+
+
+def _gradients_are_right(views):
+    """Whether they are in every process, nothing having run before the host asks."""
+    model = DistributedDataParallel(mlp().cuda(), bucket_cap_mb=0.001, gradient_as_bucket_view=views)
+    x, y = (mine(v).cuda() for v in data(mlp, 0))
+    _backward(model, x, y)  # kernels are compiled, and the order of buckets is known
+    lg.cuda.synchronize()
+    dist.barrier()
+    with cudasim.lazy():
+        found = [g.cpu().numpy() for g in _backward(model, x, y)]
+    dist.barrier()
+    expected = [g.numpy() for g in _backward(mlp(), *data(mlp, 0))]
+    return _everywhere(all(np.allclose(a, b, 1e-9, 1e-12) for a, b in zip(expected, found)))
+
+
+def check_without_a_wait_gradients_are_wrong():
+    """Buckets are filled before they travel, and have travelled before anybody sees them."""
+    for views in (False, True) if cudasim.is_installed() else ():
+        assert _gradients_are_right(views)
+        for owner, name in ((nccl.Line, "follow"), (nccl.Running, "wait")):
+            with _without(owner, name):
+                assert not _gradients_are_right(views), name
 
 
 def check_hooks_and_gradients_of_gradients():

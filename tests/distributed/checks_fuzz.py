@@ -4,10 +4,9 @@ All draw the same numbers: the operation, a dtype, shapes and layouts, a group, 
 that sums are exact in any order.
 """
 
-import os
-
 import ml_dtypes
 import numpy as np
+from thoroughness import seeds
 
 import lucidgrad as lg
 from lucidgrad import distributed as dist
@@ -16,6 +15,24 @@ REALS = ["float16", "bfloat16", "float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 COMPLEX = ["complex64", "complex128"]
 FUNCTIONS = {"SUM": np.add, "AVG": np.add, "PRODUCT": np.multiply, "MAX": np.maximum, "MIN": np.minimum}
+
+
+DTYPES = ["bool", *REALS, *INTEGERS, *COMPLEX]
+CALLS = (
+    "all_reduce reduce broadcast all_gather all_gather_into_tensor reduce_scatter reduce_scatter_tensor all_to_all "
+    "all_to_all_single gather scatter send"
+).split()
+
+
+def allowed(what, dtype):
+    """The reductions that a function has for a dtype; those that reduce nothing have one."""
+    if "reduce" not in what:
+        return ["SUM"]
+    if dtype == "bool":
+        return ["MAX", "MIN"]
+    if dtype in COMPLEX:
+        return ["SUM", "AVG"]
+    return [op for op in FUNCTIONS if dtype not in INTEGERS or op != "AVG"]
 
 
 def numpy_dtype(name):
@@ -61,35 +78,23 @@ def reduced(arrays, op):
 
 
 class Case:
-    """One random call."""
+    """One random call, but for what was ``chosen``."""
 
-    def __init__(self, seed, groups, device):
+    def __init__(self, seed, groups, device, **chosen):
         draw = self.draw = np.random.default_rng(seed)
         self.group = groups[draw.integers(len(groups))]
         self.members, self.handle = self.group
         self.n, self.device = len(self.members), device
         self.inside = dist.get_rank() in self.members
         self.me = self.members.index(dist.get_rank()) if self.inside else None
-        self.what = draw.choice(
-            "all_reduce reduce broadcast all_gather all_gather_into_tensor reduce_scatter reduce_scatter_tensor "
-            "all_to_all all_to_all_single gather scatter send".split()
-        )
+        self.what = str(draw.choice(CALLS))
         self.shape = tuple(int(k) for k in draw.integers(0, 5, draw.integers(0, 4)))
-        names = ["bool", *REALS, *INTEGERS, *COMPLEX]
-        self.dtype = str(draw.choice([name for name in names if device == "cpu" or name != "bfloat16"]))
-        self.op = "SUM"
-        if "reduce" in self.what:
-            allowed = list(FUNCTIONS)
-            if self.dtype == "bool":
-                allowed = ["MAX", "MIN"]
-            elif self.dtype in INTEGERS:
-                allowed.remove("AVG")
-            elif self.dtype in COMPLEX:
-                allowed = ["SUM", "AVG"]
-            self.op = str(draw.choice(allowed))
+        self.dtype = str(draw.choice([name for name in DTYPES if device == "cpu" or name != "bfloat16"]))
+        self.op = str(draw.choice(allowed(self.what, self.dtype)))
         self.root = int(draw.integers(self.n))
         self.asynchronous = bool(draw.integers(2))
         self.layouts = [str(name) for name in draw.choice(["plain", "reversed axes", "strided"], 2)]
+        vars(self).update(chosen)
 
     def __repr__(self):
         return f"{self.what} {self.op} of {self.dtype} {self.shape} {self.layouts}, members {self.members}"
@@ -190,11 +195,12 @@ class Case:
         return [(y, arrays[before])], got if self.asynchronous else None
 
 
-def run(seeds, device="cpu"):
+def run(seeds, device="cpu", backend=None):
     n = dist.get_world_size()
-    groups = [(list(range(n)), None)]
-    for members in ([0, 1], [n - 1], list(range(n - 1, -1, -1))):
-        groups.append((members, dist.new_group(members, sort_ranks=False)))
+    everybody = list(range(n))
+    groups = [(everybody, backend and dist.new_group(backend=backend))]
+    for members in ([0, 1], [n - 1], everybody[::-1]):
+        groups.append((members, dist.new_group(members, backend=backend, sort_ranks=False)))
     later = []
     for seed in seeds:
         case = Case(seed, groups, device)
@@ -218,6 +224,17 @@ def settle(running):
             assert (array == expected.astype(array.dtype)).all(), (case, array, expected)
 
 
+def check_every_call_of_every_dtype():
+    """Each with every reduction that it has, of tensors whose elements don't follow one another, and of none."""
+    everybody = [(list(range(dist.get_world_size())), None)]
+    for what in CALLS:
+        for dtype in DTYPES:
+            for k, op in enumerate(allowed(what, dtype)):
+                for shape in ((3, 2), (0, 2)):
+                    chosen = dict(what=what, dtype=dtype, op=op, shape=shape, layouts=["strided", "reversed axes"])
+                    case = Case(k, everybody, "cpu", **chosen)
+                    settle([(case, *case.start())])
+
+
 def check_random_collectives():
-    first, count = map(int, os.environ["LUCIDGRAD_TEST_CASES"].split())
-    run(range(first, first + count), os.environ.get("LUCIDGRAD_TEST_DEVICE", "cpu"))
+    run(seeds(60, 1000))

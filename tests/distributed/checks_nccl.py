@@ -1,12 +1,11 @@
 """Tensors on CUDA, which travel by NCCL; in both modes of the emulated device."""
 
 import contextlib
-import os
-import time
 
 import checks_fuzz
 import numpy as np
 import pytest
+from thoroughness import seeds
 
 import lucidgrad as lg
 from lucidgrad import cudasim, distributed as dist
@@ -29,10 +28,6 @@ def _both_modes(function):
             lg.cuda.synchronize()
 
 
-def _cases():
-    return range(*(int(k) for k in os.environ.get("LUCIDGRAD_TEST_CASES", "0 40").split()))
-
-
 def check_the_engines():
     if not EMULATED:
         lg.cuda.set_device(_rank()[0] % lg.cuda.device_count())
@@ -40,7 +35,7 @@ def check_the_engines():
 
 
 def check_random_collectives():
-    _both_modes(lambda: checks_fuzz.run(_cases(), "cuda"))
+    _both_modes(lambda: checks_fuzz.run(seeds(40, 400), "cuda"))
 
 
 # -- the same as on the CPU ----------------------------------------------------------------------
@@ -239,19 +234,17 @@ def check_the_host_does_not_wait():
     lg.cuda.synchronize()
     dist.barrier()
     if rank:
-        time.sleep(0.5)
+        dist.barrier()  # process 0 gets here only when its call has returned
         dist.all_reduce(x)
     else:
-        begin = time.monotonic()
         work = dist.all_reduce(x, async_op=True)
-        took = time.monotonic() - begin
-        assert not work.is_completed() and took < 0.4, took
+        assert not work.is_completed()
+        dist.barrier()
         work.wait()
     assert x.tolist() == [n * n] * SIZE
     group = dist.new_group()
-    begin = time.monotonic()
     work = dist.isend(x, (rank + 1) % n, group=group)
-    assert time.monotonic() - begin < 0.4
+    dist.barrier()  # nobody receives before all have sent
     y = lg.zeros(SIZE, device="cuda")
     dist.recv(y, (rank - 1) % n, group=group)
     work.wait()

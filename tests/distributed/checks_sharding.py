@@ -519,19 +519,6 @@ def check_unshard():
     assert block._unit.full is None and not units._gathered
 
 
-def check_compiled():
-    """Programs inside of sharded modules; around them they are refused, since a program can't gather."""
-    plain, model = _made(), _made()
-    model.blocks[1].compile()
-    _sharded(model)
-    for step in range(2):
-        everything, mine = _batch(step)
-        _loss(plain, *everything).backward()
-        _loss(model, *mine).backward()
-    _same(model, plain)
-    _raises(RuntimeError, "before fully_shard", lg.compile(lambda words: model(words)), mine[0])
-
-
 def check_layers():
     """Layers that look at their parameters in their own ways."""
     rank, n = _rank()

@@ -1,41 +1,67 @@
-"""The same with tensors on CUDA, by NCCL: a few of the checks, and those that only make sense there."""
+"""The same with tensors on CUDA, by NCCL: a few of the checks, and those that only make sense there.
 
+They run in the emulated device's strictest mode: work runs only when something waits for it, memory begins as rubbish.
+"""
+
+import functools
 from types import SimpleNamespace
 
 import checks_checkpoint
 import checks_sharding
+import checks_sharding_programs
 from checks_sharding import _batch, _loss, _made, _same, _sharded
-from thoroughness import cases
+from thoroughness import NIGHTLY, cases
 
 import lucidgrad as lg
 from lucidgrad import distributed as dist
 from lucidgrad.backends import cudasim
 from lucidgrad.distributed.fsdp import units
 
+EMULATED = cudasim.is_installed()  # where work can be kept from running
 
+
+def _strictly(check):
+    @functools.wraps(check)
+    def run():
+        if not EMULATED:
+            check()
+            return
+        lg.cuda.empty_cache()  # what was kept is no rubbish
+        with cudasim.lazy(), cudasim.poison():
+            check()
+            lg.cuda.synchronize()
+
+    return run
+
+
+@_strictly
 def check_engine():
     assert "cuda:nccl" in dist.get_backend()
     assert all(p.device.type == "cuda" for p in _sharded(_made()).parameters())
 
 
+@_strictly
 def check_steps():
     checks_sharding._trained("AdamW", 0.05, steps=cases(3, 20))
 
 
+@_strictly
 def check_zero():
     checks_sharding._zero_trained(lg.optim.AdamW, steps=cases(2, 20), lr=0.01)
 
 
-EMULATED = cudasim.is_installed()  # where work can be kept from running
+check_order = _strictly(checks_sharding.check_order)
+check_checkpointing = _strictly(checks_sharding.check_checkpointing)
+if NIGHTLY:  # kernels of programs take their time to compile
+    check_compiled = _strictly(checks_sharding_programs.check_compiled)
 
-check_order = checks_sharding.check_order
-check_checkpointing = checks_sharding.check_checkpointing
 
-
+@_strictly
 def check_resumption():
     checks_checkpoint._resumes("sharded")
 
 
+@_strictly
 def check_removed_waits():
     """Without one of the waits between streams results are wrong, where work runs only when something waits for it."""
     plain = _made()

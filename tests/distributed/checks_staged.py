@@ -5,6 +5,7 @@ import os
 
 import checks_fuzz
 import pytest
+from thoroughness import seeds
 
 import lucidgrad as lg
 from lucidgrad import distributed as dist
@@ -25,8 +26,14 @@ def _both_ways(check):
     return run
 
 
+@functools.cache
+def by_mpi():
+    """A group of all processes whose CUDA tensors don't travel by NCCL."""
+    return dist.new_group(backend="mpi")
+
+
 def check_backend():
-    assert dist.get_backend() == "mpi"
+    assert dist.get_backend(by_mpi()) == "mpi"
     assert lg.cuda.is_available()
 
 
@@ -40,7 +47,7 @@ def check_streams():
     with lg.cuda.stream(stream):
         for _ in range(10):
             x += rank + 1
-        work = dist.all_reduce(x, async_op=True)
+        work = dist.all_reduce(x, group=by_mpi(), async_op=True)
         work.wait()
         x *= 2
     lg.cuda.current_stream().wait_stream(stream)
@@ -53,10 +60,10 @@ def check_parts_on_the_device():
     rank, n = dist.get_rank(), dist.get_world_size()
     x = lg.full((2, 3), float(rank), device="cuda")
     whole = lg.zeros(n, 2, 3, device="cuda")
-    dist.all_gather_into_tensor(whole, x)
+    dist.all_gather_into_tensor(whole, x, by_mpi())
     assert whole[:, 0, 0].tolist() == list(range(n))
     part = whole[:, :, 1]
-    dist.all_reduce(part)
+    dist.all_reduce(part, group=by_mpi())
     assert whole[:, 1, 1].tolist() == [n * i for i in range(n)] and whole[:, 1, 0].tolist() == list(range(n))
 
 
@@ -68,11 +75,11 @@ def check_graphs_refuse():
         pytest.raises(RuntimeError, match="all_reduce: a CUDA graph is being recorded.* by mpi"),
         lg.cuda.graph(lg.cuda.CUDAGraph()),
     ):
-        dist.all_reduce(x)
-    dist.all_reduce(x)
+        dist.all_reduce(x, group=by_mpi())
+    dist.all_reduce(x, group=by_mpi())
     assert x.tolist() == [dist.get_world_size()] * 3
 
 
 @_both_ways
 def check_random_collectives():
-    checks_fuzz.check_random_collectives()
+    checks_fuzz.run(seeds(8, 200), "cuda", "mpi")

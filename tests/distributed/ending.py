@@ -38,7 +38,7 @@ def main(how):
             thread = threading.Thread(target=worker)
             thread.start()
             thread.join()
-            time.sleep(60)
+            time.sleep(600)
         if how == "exit":
             sys.exit(3)
         if how == "caught":  # and then it leaves as if nothing had been

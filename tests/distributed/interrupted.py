@@ -16,7 +16,7 @@ from lucidgrad import distributed as dist
 
 def main(folder: str, more: int | None = None) -> None:
     """Train."""
-    dist.init_process_group(timeout=datetime.timedelta(seconds=60))
+    dist.init_process_group(timeout=datetime.timedelta(seconds=300))
     place = Path(folder)
     training = Training("sharded")
     if (place / "index.json").exists():

@@ -6,11 +6,11 @@ import sys
 import time
 
 import lucidgrad as lg
-from lucidgrad import distributed as dist
+from lucidgrad import cudasim, distributed as dist
 
 
 def main(way, backend=None):
-    dist.init_process_group(backend, timeout=datetime.timedelta(seconds=3))
+    dist.init_process_group(backend, timeout=datetime.timedelta(seconds=600))  # others may be busy
     rank = dist.get_rank()
     lg.cuda.set_device(rank % lg.cuda.device_count())
     x = lg.full((5,), rank + 1.0, device="cuda")
@@ -33,12 +33,25 @@ def main(way, backend=None):
             os.kill(os.getpid(), 9)
         if way == "raises":
             raise ValueError("a mistake of process 1")
-        time.sleep(60)  # it does not call what process 0 calls
+        time.sleep(600)  # it does not call what process 0 calls
     else:
         _slow_to_end()
-        dist.all_reduce(x)
+        if way == "silent":
+            _nobody_comes()
+        group.engine("cuda").timeout = 3
+        dist.all_reduce(x, group=group)
         print(x.tolist())
-        time.sleep(60)
+        time.sleep(600)
+
+
+def _nobody_comes():
+    """To be connected takes all members of a group; NCCL itself would wait for ever."""
+    engine = dist.group.WORLD.engine("cuda")
+    lonely = type(engine)(engine._meeting, "two who never meet", 0, 2, timeout=0.5)
+    try:
+        lonely.all_reduce(lg.ones(5, device="cuda").array, "sum")
+    except RuntimeError as error:
+        print(error, flush=True)
 
 
 def _slow_to_end():
@@ -54,5 +67,19 @@ def _slow_to_end():
     nccl.Watchdog.abort = slowly
 
 
+def before_it(port):
+    """The same processes meet without MPI, and part: only variables as torchrun sets them tell of each other."""
+    kept = {name: os.environ.pop(name) for name in tuple(os.environ) if name.startswith(("PMI", "MPI", "HYD"))}
+    own = {"RANK": kept["PMI_RANK"], "LOCAL_RANK": kept["PMI_RANK"], "WORLD_SIZE": "2"}
+    os.environ.update(own, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    main("fine", "nccl")
+    for name in (*own, "MASTER_ADDR", "MASTER_PORT"):
+        del os.environ[name]
+    os.environ.update(kept)
+
+
 if __name__ == "__main__":
+    port = os.environ.pop("MASTER_PORT", None) if "PMI_RANK" in os.environ else None
+    if port is not None and cudasim.is_installed():  # without MPI each would use the same GPU
+        before_it(port)
     main(*sys.argv[1:])

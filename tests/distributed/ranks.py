@@ -79,7 +79,7 @@ def ended(job: subprocess.Popen, seconds: float) -> Outcome:
     return Outcome(code, output, errors)
 
 
-def launch(ranks: int, *arguments: str, seconds: float = 60, cuda: bool = False, **extra: str) -> Outcome:
+def launch(ranks: int, *arguments: str, seconds: float = 180, cuda: bool = False, **extra: str) -> Outcome:
     """Run a job to its end."""
     return ended(started(ranks, *arguments, cuda=cuda, **extra), seconds)
 
@@ -89,6 +89,16 @@ def _real_device() -> bool:
     from lucidgrad.backends.cuda import driver
 
     return not cudasim.is_installed() and driver.device_count() > 0
+
+
+def _emulated() -> dict[str, str]:
+    """What gives Python processes the emulated device, where there is no other: they become it without a launcher."""
+    if _real_device():
+        return {}
+    from lucidgrad.backends.cudasim import launcher
+
+    launcher.check(force=False)
+    return {**launcher.inherited(), "PYTHONPATH": launcher.with_site(environment()["PYTHONPATH"])}
 
 
 def names(*modules) -> list[str]:
@@ -107,7 +117,7 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def __call__(self, modules, check: str, ranks: int = 2, cuda: bool = False, seconds: float = 300, **extra: str):
+    def __call__(self, modules, check: str, ranks: int = 2, cuda: bool = False, seconds: float = 900, **extra: str):
         """Raise what the check raised, in any of the processes, or that the job did not end well."""
         called = [module.__name__ for module in modules]
         mark = "-".join([*called, str(ranks), *["cuda"] * cuda, *(f"{k}={v}" for k, v in sorted(extra.items()))])
@@ -117,7 +127,9 @@ class Results:
             if not place.exists():
                 place.mkdir()
                 arguments = str(HERE / "ranks.py"), str(place), *called
-                outcome = launch(ranks, *arguments, seconds=seconds, cuda=cuda, **extra)
+                if cuda:
+                    extra |= {"LUCIDGRAD_TEST_DEVICE": "cuda", **_emulated()}
+                outcome = launch(ranks, *arguments, seconds=seconds, **extra)
                 (place / "outcome").write_text(json.dumps(outcome._asdict()))
         job = json.loads((place / "outcome").read_text())
         for rank in range(ranks):
@@ -142,9 +154,7 @@ def main(folder: str, *modules: str) -> None:
     from lucidgrad import distributed as dist
 
     found = {name: importlib.import_module(name) for name in modules}
-    dist.init_process_group(
-        os.environ.get("LUCIDGRAD_TEST_BACKEND"), timeout=datetime.timedelta(seconds=240)
-    )  # others may be busy
+    dist.init_process_group(timeout=datetime.timedelta(seconds=600))  # others may be busy
     with open(Path(folder) / str(dist.get_rank()), "w", buffering=1) as file:
         for name in names(*found.values()):
             module, _, check = name.partition(".")

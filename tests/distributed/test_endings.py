@@ -56,8 +56,8 @@ def _marked(mark: str) -> list[str]:
 def test_endings(how):
     code, words = ENDINGS[how]
     mark = f"{how}{os.getpid()}"
-    begin = time.monotonic()
-    outcome = launch(2, str(HERE / "ending.py"), how, MARK=mark, LUCIDGRAD_DISTRIBUTED_EXIT_SECONDS="1.5")
+    patience = {} if code == 0 else {"LUCIDGRAD_DISTRIBUTED_EXIT_SECONDS": "1.5"}  # else the others come, if late
+    outcome = launch(2, str(HERE / "ending.py"), how, MARK=mark, **patience)
     assert outcome.code == code, outcome
     said = outcome.output + outcome.errors
     for word in words:
@@ -65,19 +65,24 @@ def test_endings(how):
     assert "begun" in outcome.output
     if not words:
         assert "Traceback" not in said
-    assert time.monotonic() - begin < 40
-    assert not _left(mark, 10)
+    assert not _left(mark, 60)
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="a job of its own; nightly")
 def test_a_dead_launcher_leaves_no_process():
     """Nobody goes on for ever when mpiexec itself is killed."""
-    job = started(2, "-c", "import time; from lucidgrad import distributed as d; d.init_process_group(); "
-                  "import lucidgrad as lg; print('begun', flush=True)\nwhile True: d.all_reduce(lg.ones(3))",
-                  MARK=f"dead{os.getpid()}")  # fmt: skip
+    code = """if True:
+        import lucidgrad as lg
+        from lucidgrad import distributed as dist
+        dist.init_process_group()
+        if dist.get_rank() == 0:  # of two lines, one may begin in the other
+            print('begun', flush=True)
+        while True:
+            dist.all_reduce(lg.ones(3))"""
+    job = started(2, "-c", code, MARK=f"dead{os.getpid()}")
     assert job.stdout.readline() == "begun\n"
     os.kill(job.pid, signal.SIGKILL)
-    left = _left(f"dead{os.getpid()}", 20)
+    left = _left(f"dead{os.getpid()}", 60)
     ended(job, 1)
     assert not left
 
@@ -159,9 +164,9 @@ def test_killed_at_any_moment(number):
     time.sleep(0.02 * number)
     victims = [pid for pid in _left(mark) if b"ending.py" in _command(pid) and b"mpiexec" not in _command(pid)]
     os.kill(int(victims[number % len(victims)]), signal.SIGKILL)
-    outcome = ended(job, 30)
+    outcome = ended(job, 60)
     assert outcome.code == 9
-    assert not _left(mark, 10)
+    assert not _left(mark, 60)
 
 
 def _command(pid: str) -> bytes:

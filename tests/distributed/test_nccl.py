@@ -3,15 +3,12 @@
 import socket
 import subprocess
 import sys
-import time
 
-import checks_cuda_training
-import checks_functional
-import checks_nccl
 import pytest
 import without_cuda
+from jobs import on_cuda
 from ranks import HERE, ROOT, ended, environment, launch, names
-from thoroughness import NIGHTLY, cases, seeds
+from thoroughness import NIGHTLY, cases
 
 from lucidgrad import cudasim
 
@@ -21,34 +18,26 @@ pytestmark = pytest.mark.skipif(
 EMULATED = not cudasim.usable_gpus()
 
 
-def together(ranks):
-    """Collectives, data parallel training by them, and the laws of derivatives: sums of two are those of the CPU."""
-    return (checks_nccl, checks_cuda_training, *[checks_functional][: ranks == 2])
-
-
 @pytest.mark.parametrize(
-    ("check", "ranks"), [(check, ranks) for ranks in cases((2,), (2, 3, 4)) for check in names(*together(ranks))]
+    ("check", "ranks"), [(check, ranks) for ranks in cases((2,), (2, 3, 4)) for check in names(*on_cuda(ranks))]
 )
 def test_nccl(check, ranks, results):
-    tried = seeds(40, 400)
-    words = f"{tried.start} {tried.start + len(tried)}"
-    settings = {
-        "LUCIDGRAD_TEST_CASES": words,
-        "LUCIDGRAD_TEST_DEVICE": "cuda",
-        **cases({"LUCIDGRAD_TEST_FEW": "1"}, {}),
-    }
-    results(together(ranks), check, ranks, cuda=True, seconds=600, **settings)
+    results(on_cuda(ranks), check, ranks, cuda=True)
 
 
 # -- how a job ends ------------------------------------------------------------------------------
 LOSSES = str(HERE / "losses.py")
 
 
-def by_environment(*arguments, seconds=60):
-    """Two processes that only RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT tell of each other."""
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return probe.getsockname()[1]
+
+
+def by_environment(*arguments, seconds=180):
+    """Two processes that only RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT tell of each other."""
+    port = free_port()
     command = [sys.executable, "-m", "lucidgrad.cudasim", sys.executable, LOSSES, *arguments]
     jobs = [
         subprocess.Popen(
@@ -66,20 +55,21 @@ def by_environment(*arguments, seconds=60):
             job.kill()
 
 
-@pytest.mark.skipif(not EMULATED, reason="the program would use one GPU twice")
+@pytest.mark.skipif(not (NIGHTLY and EMULATED), reason="nightly; the program would use one GPU twice")
 def test_without_mpi():
     for outcome in by_environment("fine", "nccl"):
         assert outcome.code == 0 and "is over" in outcome.output, outcome
 
 
 def test_a_process_that_does_not_come_ends_the_job():
-    """The watchdog says what was waited for."""
-    begin = time.monotonic()
-    outcome = launch(2, LOSSES, "silent", cuda=True)
+    """The watchdog says what was waited for. Before that, the same processes meet without MPI, and part."""
+    outcome = launch(2, LOSSES, "silent", cuda=True, MASTER_PORT=str(free_port()))
     assert outcome.code not in (0, None), outcome
     assert "has not ended within 3 s: another process has not called it" in outcome.errors, outcome
     assert "all_reduce of 5 numbers of float32 on cuda:0, member 0 of 2" in outcome.errors, outcome
-    assert outcome.output.count("has begun") == 2 and time.monotonic() - begin < 50
+    assert "NCCL can't connect the 2 members of 'two who never meet, device 0': nobody has come to" in outcome.output
+    assert outcome.output.count("is over") == 2 * EMULATED, outcome
+    assert outcome.output.count("has begun") == 2 + 2 * EMULATED, outcome
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="more launches: make nightly")

@@ -1,15 +1,12 @@
 """Data parallel training and layers over several processes: two of them in every run, three and four at night."""
 
-import checks_ddp
-import checks_layers
 import pytest
+from jobs import ON_HOST, TRAINING
 from ranks import names
 from thoroughness import cases
 
-HOST = checks_ddp, checks_layers
-
 
 @pytest.mark.parametrize("ranks", cases((2,), (2, 3, 4)))
-@pytest.mark.parametrize("check", names(*HOST))
+@pytest.mark.parametrize("check", names(*TRAINING))
 def test_parallel(check, ranks, results):
-    results(HOST, check, ranks, seconds=300)
+    results(ON_HOST, check, ranks)

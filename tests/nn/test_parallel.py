@@ -1,6 +1,7 @@
 """Data parallel modules, as far as one process shows: how buckets are filled, and what a process alone does."""
 
 import inspect
+import sys
 
 import numpy as np
 import pytest
@@ -95,6 +96,34 @@ def test_arguments_are_pytorchs():
         method = getattr(torch.nn.parallel.DistributedDataParallel, name)
         theirs = ask(method, lambda f: list(inspect.signature(f).parameters), name)
         assert list(inspect.signature(getattr(DistributedDataParallel, name)).parameters) == theirs
+
+
+def _events(run):
+    """How many functions are called and left."""
+    events = []
+    sys.setprofile(lambda *_: events.append(None))
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return len(events)
+
+
+def test_one_process_alone_takes_the_steps_of_the_module():
+    counts = []
+    for wrap in (lambda module: module, DistributedDataParallel):
+        model = wrap(nn.Sequential(*(nn.Linear(8, 8) for _ in range(8))))
+        optimizer, x = lg.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), lg.ones(2, 8)
+
+        def step(model=model, optimizer=optimizer, x=x):
+            optimizer.zero_grad()
+            (model(x) ** 2).mean().backward()
+            optimizer.step()
+
+        step()
+        step()
+        counts.append(_events(step))
+    assert counts[0] > 200 and counts[1] <= 1.02 * counts[0], counts
 
 
 def test_one_process_alone():

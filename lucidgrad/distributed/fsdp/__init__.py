@@ -189,8 +189,9 @@ def fully_shard(
     next one is on its way.
 
     The values are those of the first rank, which all others receive, buffers as well. Make the optimiser afterwards:
-    the parameters are others than before. To have programs, compile blocks, with ``block.compile()``, before they are
-    sharded; a program around a sharded module can't gather.
+    the parameters are others than before. Inside of `lucidgrad.compile` gathers and reductions are equations: nothing
+    is gathered ahead, and a program keeps whole parameters from forward to backward. With ``block.compile()`` before
+    blocks are sharded, each has a program of its own, and all is as without.
 
     Parameters
     ----------

@@ -118,16 +118,18 @@ class Unit:
             lanes[key] = lane._replace(length=lane.length + member.room)
         return list(lanes.values())
 
+    def by_functions(self) -> bool:
+        """Whether parameters are gathered by differentiable functions, which become equations of a program."""
+        return any(isinstance(member.shard.array, Layer) for member in self.members)
+
+    def program_terms(self) -> list[Any]:
+        """What a compiled program depends on."""
+        return [self.processes, self.policy, self.synchronises, *(member.unreduced is None for member in self.members)]
+
     def start(self, early: bool = False) -> None:
         """Start to gather, and don't wait; nothing if that was done."""
-        if self.full is not None or self._running is not None:
+        if self.full is not None or self._running is not None or self.by_functions():
             return
-        if any(isinstance(member.shard.array, Layer) for member in self.members):
-            raise RuntimeError(
-                f"fully_shard: {type(self.module).__name__} gathers its parameters, which can't be done inside of a "
-                f"program or of a derivative with respect to them; compile what is inside: module.compile() before "
-                f"fully_shard(module)"
-            )
         self.counts["gathers"] += 1
         self.counts["early"] += early
         self.stamp = self._versions()
@@ -188,9 +190,14 @@ class Unit:
                             f"fully_shard: the parameter {name!r} of {type(module).__name__} is not the one that was "
                             f"sharded: it was replaced; put values into it with copy_ or load_state_dict instead"
                         )
-            self.values()
-            whole = _Gather.apply(self, *(member.shard for member in self.members))
-            self._list()
+            shards = [member.shard for member in self.members]
+            if self.by_functions():
+                self._check_functions()
+                whole = _GatherByFunctions.apply(self, *shards)
+            else:
+                self.values()
+                whole = _Gather.apply(self, *shards)
+                self._list()
             self._place(whole)
         self.depth += 1
 
@@ -306,12 +313,7 @@ class Unit:
             member.unreduced = None if self.synchronises else given[i]
         if not self.synchronises:
             return [None] * len(self.members)
-        if not lg.is_grad_enabled():
-            return self._reduce(which, given)
-        found: list[Any] = [None] * len(self.members)
-        for i in which:
-            found[i] = self._reduced_with_history(self.members[i], given[i])
-        return found
+        return self.reduced_by_functions(given) if lg.is_grad_enabled() else self._reduce(which, given)
 
     def _reduce(self, which: list[int], given: list[Any]) -> list[Any]:
         walk = walking.get()
@@ -341,17 +343,52 @@ class Unit:
                 return False
         return True
 
-    def _reduced_with_history(self, member: Member, g: Any) -> Any:
-        """The same, differentiable."""
-        if g is None:
-            g = lg.zeros(member.spec.shape, dtype=member.shard.dtype, device=member.shard.device)
-        rows = g.reshape(member.rows, *member.spec.shape[1:])
-        rest = member.length * self.ranks - member.rows
-        if rest:
-            more = lg.zeros((rest, *rows.shape[1:]), dtype=rows.dtype, device=rows.device)
-            rows = lg.concat([rows, more], axis=0)
-        own = functional.reduce_scatter_tensor(rows, ReduceOp.AVG, group=self.group)
-        return own[: member.spec.stop - member.spec.start].to(member.shard.dtype)
+    # -- by functions that are differentiable, and equations of programs
+    def _check_functions(self) -> None:
+        if not self.synchronises or any(member.unreduced is not None for member in self.members):
+            raise RuntimeError(
+                f"fully_shard: {type(self.module).__name__} accumulates gradients without reducing them "
+                f"(set_requires_gradient_sync), which a program can't; compile what is inside, with module.compile() "
+                f"before fully_shard(module), or reduce them each time"
+            )
+
+    def gathered_by_functions(self, shards: Sequence[Any]) -> list[Any]:
+        """The whole parameters."""
+        full: list[Any] = [None] * len(self.members)
+        for lane in self._lanes(self._dtypes(self.policy.param_dtype), range(len(self.members))):
+            own = lg.concat([_filled(shards[i].to(lane.dtype), self.members[i].room) for i, _ in lane.places])
+            table = functional.all_gather_tensor(own, group=self.group).reshape(self.ranks, lane.length)
+            for i, offset in lane.places:
+                member = self.members[i]
+                flat = table[:, offset : offset + member.room].reshape(-1)
+                full[i] = flat[: member.rows * member.width].reshape(member.spec.shape)
+        return full
+
+    def reduced_by_functions(self, given: Sequence[Any]) -> list[Any]:
+        """The gradients of the shards, of those of the whole parameters; where there is none, all have zeros."""
+        found: list[Any] = [None] * len(self.members)
+        which = [i for i, member in enumerate(self.members) if member.shard.requires_grad]
+        for lane in self._lanes(self._dtypes(self.policy.reduce_dtype or self.policy.param_dtype), which):
+            parts = []
+            for i, _ in lane.places:
+                member, g = self.members[i], given[i]
+                if g is None:
+                    g = lg.zeros(member.spec.shape, dtype=lane.dtype, device=lane.device)
+                flat = _filled(g.to(lane.dtype), member.room * self.ranks)
+                parts.append(flat.reshape(self.ranks, member.room))
+            table = lg.concat(parts, axis=1).reshape(-1)
+            own = functional.reduce_scatter_tensor(table, ReduceOp.AVG, group=self.group)
+            for i, offset in lane.places:
+                shard = self.members[i].shard
+                found[i] = own[offset : offset + shard.size].reshape(shard.shape).to(shard.dtype)
+        return found
+
+
+def _filled(x: Any, size: int) -> Any:
+    """The numbers of a tensor as a vector, and zeros behind them, so many in all."""
+    flat = x.reshape(-1)
+    rest = size - int(flat.size)
+    return lg.concat([flat, lg.zeros(rest, dtype=flat.dtype, device=flat.device)]) if rest else flat
 
 
 class _Reduction:
@@ -448,6 +485,22 @@ class _Gather(lg.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> Any:
         return None, *ctx.unit.reduced(gs)
+
+
+class _GatherByFunctions(lg.autograd.Function):
+    """The same in a program, which keeps the whole parameters until backward has used them."""
+
+    @staticmethod
+    def forward(ctx: Any, unit: Unit, *shards: Any) -> Any:
+        ctx.unit = unit
+        ctx.set_materialize_grads(False)
+        whole = tuple(unit.gathered_by_functions(shards))
+        ctx.mark_non_differentiable(*(x for x, shard in zip(whole, shards, strict=True) if not shard.requires_grad))
+        return whole
+
+    @staticmethod
+    def backward(ctx: Any, *gs: Any) -> Any:
+        return None, *ctx.unit.reduced_by_functions(gs)
 
 
 # -- what nodes keep ---------------------------------------------------------------------------------
