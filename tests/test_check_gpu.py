@@ -1,6 +1,7 @@
 """The check of a GPU: its report says what was found, and on what."""
 
 import pytest
+import without_cuda
 
 from lucidgrad import check_gpu, cudasim
 from lucidgrad.bench import gpu
@@ -34,6 +35,16 @@ def test_what_was_achieved():
     assert row.achieved(gpu.Peak("unknown", 0.0, 0.0)) == (5e11, 0.0)
     table = gpu.table([row, gpu.Row(row.case, {}, {"lucidgrad": "RuntimeError: no"})], gpu.Peak("one", 1e12, 0.0))
     assert "| copy | 4 | 500 GB/s | 50% |" in table and "- copy, lucidgrad: RuntimeError: no" in table
+
+
+@pytest.mark.parametrize("gpus", [1, 0])
+def test_on_a_gpu_tests_end_where_they_ask_for_counts(gpus, monkeypatch):
+    monkeypatch.setattr(without_cuda.cudasim, "is_installed", lambda: False)
+    monkeypatch.setattr(without_cuda.cudasim, "usable_gpus", lambda: gpus)
+    monkeypatch.setattr(without_cuda, "EXPECTED", False)
+    found = without_cuda.excuse(cudasim.EmulatorError("the emulated CUDA device is not installed"))
+    assert found == ("a GPU is here: the emulated CUDA device is not installed" if gpus else None)
+    assert without_cuda.excuse(AssertionError("a kernel is wrong")) is None
 
 
 @pytest.mark.cuda

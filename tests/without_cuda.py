@@ -1,12 +1,14 @@
 """Tests of CUDA where there can be none: they are skipped, and say why. A plugin of pytest, for the whole repository.
 
 Without CuPy nothing of them can run. Without a compiler there is no emulated device; that is an error, since it would
-hide a third of the tests, unless ``LUCIDGRAD_WITHOUT_CUDA=1`` says that it is meant.
+hide a third of the tests, unless ``LUCIDGRAD_WITHOUT_CUDA=1`` says that it is meant. With a GPU a test ends where it
+asks for what only the emulated device knows, such as launches.
 """
 
 import contextlib
 import importlib.util
 import os
+import sys
 
 import pytest
 
@@ -35,6 +37,8 @@ def excuse(error: BaseException | None) -> str | None:
 
     An error that led to the one that was raised counts, too: many are said again in the words of a call.
     """
+    if isinstance(error, cudasim.EmulatorError) and not cudasim.is_installed() and cudasim.usable_gpus():
+        return f"a GPU is here: {error}"
     while EXPECTED and error is not None and not _for_want_of_cuda(error):
         error = error.__cause__ or error.__context__
     return f"no CUDA here: {error}" if EXPECTED and error is not None else None
@@ -57,6 +61,16 @@ def pytest_runtest_setup():
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call():
     return (yield from _skipping())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    """A position outside of an axis that no synchronisation told is this test's fault, not that of a later one."""
+    result = yield
+    faults = sys.modules.get("lucidgrad.backends.cuda.faults")
+    if found := faults and faults.take():
+        pytest.fail(f"a kernel met position {found[1]} of an axis of size {found[2]}, and nobody was told")
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,8 +11,15 @@ import cupyx
 import numpy as np
 
 #: Device code: the position counted from the front, or -1 for one outside, which is noted for the function of a number.
-#: Class numbers don't count from the end.
+#: Class numbers don't count from the end. Quotients and remainders are for what is not negative.
 PLACE = r"""
+// Divisions of 64 bits take several times as long as those of 32.
+__device__ inline long long part_of(long long i, long long n) {
+    return (i | n) >> 32 ? i / n : (long long)((unsigned int)i / (unsigned int)n);
+}
+__device__ inline long long rest_of(long long i, long long n) {
+    return (i | n) >> 32 ? i % n : (long long)((unsigned int)i % (unsigned int)n);
+}
 __device__ inline long long class_of(long long at, long long size, unsigned long long note, int number) {
     if (at >= 0 && at < size) return at;
     long long *found = (long long *)note;
@@ -42,11 +49,19 @@ def note(name: str) -> tuple[Any, Any]:
     return np.uint64(_notes[0].ctypes.data), np.int32(_names.index(name))
 
 
+def take() -> list[int] | None:
+    """What was noted by now, if anything; it is noted no longer."""
+    if not (_notes and _notes[0][0]):
+        return None
+    found: list[int] = _notes[0].tolist()
+    _notes[0][...] = 0
+    return found
+
+
 def check() -> None:
     """Raise if a kernel that has run by now met a position outside; it is said once."""
-    if _notes and _notes[0][0]:
-        number, at, size = _notes[0].tolist()
-        _notes[0][...] = 0
+    if found := take():
+        number, at, size = found
         raise IndexError(
             f"{_names[number]}: index {at} is out of range for an axis of size {size}; it was met on the device some "
             f"time before this synchronisation, and left out; the same call on the CPU raises where it stands"

@@ -145,9 +145,26 @@ class NAdam(_Moments):
 def _radam(xp: Any, p: Any, g: Any, mean: Any, square: Any, **s: Any) -> Any:
     p, g, mean, square = _moments(xp, p, g, mean, square, s)
     change = mean / s["correction"] * s["rate"]
-    if s["scale"] is not None:
+    if s["there"] is not None:
+        change = change * xp.where(s["there"] > 0, s["there"] / (xp.sqrt(square) + s["eps"]), 1)
+    elif s["scale"] is not None:
         change = change * (s["scale"] / (xp.sqrt(square) + s["eps"]))
     return p - change, mean, square
+
+
+def _radam_settings(xp: Any, *, lr: Any, beta1: float, step: Any, **common: Any) -> dict[str, Any]:
+    """``scale`` is None while too few gradients went into the mean square; on a device, ``there`` is 0 then."""
+    beta2 = common["beta2"]
+    correction2 = 1 - beta2**step
+    longest = 2 / (1 - beta2) - 1
+    length = longest - 2 * step * beta2**step / correction2
+    scale = there = None
+    if xp is not math or length > 5:
+        variance = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+        scale = xp.sqrt(correction2) * xp.sqrt(variance)
+    if xp is not math:
+        scale, there = None, xp.where(length > 5, scale, 0)
+    return dict(common, rate=lr, correction=1 - beta1**step, scale=scale, there=there)
 
 
 class RAdam(_Moments):
@@ -155,10 +172,8 @@ class RAdam(_Moments):
 
     Parameters
     ----------
-    params, lr, betas, eps, weight_decay, decoupled_weight_decay, maximize, foreach, differentiable
+    params, lr, betas, eps, weight_decay, decoupled_weight_decay, maximize, foreach, capturable, differentiable
         As for `Adam`.
-    capturable
-        Accepted; steps are counted in Python.
 
     Examples
     --------
@@ -171,7 +186,8 @@ class RAdam(_Moments):
     [True, True]
     """
 
-    _rule = Step("radam_step", _radam)
+    _rule = Step("radam_step", _radam, _radam_settings, varying=("correction", "there"))
+    _counts_there = True
 
     def __init__(
         self,
@@ -197,15 +213,7 @@ class RAdam(_Moments):
         super().__init__(params, defaults | dict(differentiable=differentiable))
 
     def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
-        beta1, beta2 = group["betas"]
-        correction2 = 1 - beta2**number
-        longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * number * beta2**number / correction2
-        scale = None
-        if length > 5:
-            variance = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-            scale = math.sqrt(correction2) * math.sqrt(variance)
-        return dict(_common(group), rate=group["lr"], correction=1 - beta1**number, scale=scale)
+        return dict(_common(group), lr=group["lr"], beta1=group["betas"][0], step=number)
 
 
 # -- Adamax --------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Gradient descent, with momentum or without, and with a mean of the parameters."""
 
+import math
 from typing import Any
 
 import lucidgrad as lg
@@ -111,12 +112,22 @@ def _asgd(
     share: float,
     decay: float,
     averages: bool,
+    there: Any,
     maximize: bool,
 ) -> Any:
     g = -g if maximize else g
     g = g + decay * p if decay else g
     p = p * keep - rate * g
+    if there is not None:
+        return p, xp.where(there < 1, mean + (p - mean) * there, p)
     return p, mean + (p - mean) * share if averages else p
+
+
+def _asgd_settings(
+    xp: Any, *, lr: float, lambd: float, alpha: float, t0: float, eta: Any, mu: Any, **common: Any
+) -> dict[str, Any]:
+    """The mean has begun if ``averages``; on a device, if the share that is ``there`` is not 1."""
+    return dict(common, rate=eta, keep=1.0 - lambd * eta, share=mu, there=None if xp is math else mu)
 
 
 class ASGD(Elementwise):
@@ -124,10 +135,8 @@ class ASGD(Elementwise):
 
     Parameters
     ----------
-    params, lr, weight_decay, maximize, foreach, differentiable
+    params, lr, weight_decay, maximize, foreach, capturable, differentiable
         As for `Adam`.
-    capturable
-        Accepted; steps are counted in Python.
     lambd, alpha
         The rate of step n is ``lr / (1 + lambd * lr * n) ** alpha``; every step takes ``lambd`` times the rate of a
         parameter away.
@@ -145,7 +154,8 @@ class ASGD(Elementwise):
     [0.5, -1.0]
     """
 
-    _rule = Step("asgd_step", _asgd)
+    _rule = Step("asgd_step", _asgd, _asgd_settings, varying=("rate", "keep", "there"))
+    _counts_there = True
     _numbers = ("step", "eta", "mu")
 
     def __init__(
@@ -184,13 +194,21 @@ class ASGD(Elementwise):
         state["eta"] = lr / (1 + group["lambd"] * lr * step) ** group["alpha"]
         state["mu"] = 1 / max(1.0, step - group["t0"])
 
+    @staticmethod
+    def _followed(xp: Any, numbers: dict[str, Any], settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        step, lr = numbers["step"] + 1, settings["lr"]
+        alpha = settings["alpha"] + 0 * step  # an array, so that one kernel serves all exponents
+        eta = lr / (1 + settings["lambd"] * lr * step) ** alpha
+        mu = 1 / xp.maximum(step - settings["t0"], 1)
+        return {name: numbers[name] for name in ("eta", "mu")}, {"step": step, "eta": eta, "mu": mu}
+
     def _settings(self, group: dict[str, Any], number: Any) -> dict[str, Any]:
         _, eta, mu = number
-        eta = float(group["lr"]) if eta is None else eta
+        own = {name: float(group[name]) for name in ("lr", "lambd", "alpha", "t0")}
         return dict(
-            rate=eta,
-            keep=1.0 - group["lambd"] * eta,
-            share=mu,
+            own,
+            eta=own["lr"] if eta is None else eta,
+            mu=mu,
             decay=float(group["weight_decay"]),
             averages=mu != 1,
             maximize=group["maximize"],

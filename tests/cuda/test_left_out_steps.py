@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from counted import assert_one_launch, counting
 from thoroughness import cases
 
 import lucidgrad as lg
@@ -22,10 +23,12 @@ OPTIMISERS = {
     "RMSprop": dict(capturable=True, momentum=0.5),
     "Adadelta": dict(capturable=True),
     "Rprop": dict(capturable=True),
+    "RAdam": dict(capturable=True, betas=(0.9, 0.9)),  # which divides by the mean square from the sixth step on
+    "ASGD": dict(capturable=True, lambd=0.1, alpha=0.5, t0=3),  # whose mean begins after the third
     "SGD": dict(momentum=0.9, dampening=0.1),
     "Lion": {},
 }
-SOME = cases(("Adam", "NAdam", "Rprop", "SGD"), tuple(OPTIMISERS))
+SOME = cases(("Adam", "NAdam", "Rprop", "RAdam", "ASGD", "SGD"), tuple(OPTIMISERS))
 STEPS, OVERFLOWS, AS_IT_IS = 12, (0, 3, 4, 9), 6  # of a graph's steps one is taken as it is
 
 
@@ -70,7 +73,10 @@ class Training:
 def assert_same(found, expected):
     assert found[:2] == expected[:2]
     for a, b in zip(found[2], expected[2], strict=True):
-        np.testing.assert_array_equal(a, b)
+        if cudasim.is_installed():
+            np.testing.assert_array_equal(a, b)
+        else:  # powers of the device are not the host's to the last bit
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +105,10 @@ def test_a_step_is_left_out_where_it_overflowed_and_nobody_asks(name, read):
     training = Training(name, **OPTIMISERS[name])
     for k, expected in enumerate(read(name)):
         training.give(k)
-        with cudasim.counting() as counts:
+        with counting() as counts:
             training.step()
         if k > 1:  # the first that is taken makes the states
-            assert counts.synchronisations == counts.copies_to_host == 0
+            assert counts is None or counts.synchronisations == counts.copies_to_host == 0
         assert_same(training.now(), expected)
     assert training.scaler.get_scale() == 8 and STEPS - len(OVERFLOWS) == 8
 
@@ -118,11 +124,9 @@ def test_the_same_in_a_graph(name, read):
         if k < 2 or k == AS_IT_IS:
             training.step()
         else:
-            with cudasim.counting() as counts:
+            with counting() as counts:
                 g.replay()
-            assert counts.graph_launches == 1
-            assert sum(counts.launches.values()) + counts.memsets + counts.copies_on_device <= counts.graph_nodes
-            assert counts.synchronisations == counts.copies_to_host == counts.copies_to_device == 0
+            assert_one_launch(counts)
         assert_same(training.now(), expected)
 
 
@@ -131,10 +135,10 @@ def test_the_same_in_a_program(read):
     run = lg.compile(training.step)
     for k, expected in enumerate(read("Adam")):
         training.give(k)
-        with cudasim.counting() as counts:
+        with counting() as counts:
             run()
         if k > 6:
-            assert counts.synchronisations == counts.copies_to_host == 0
+            assert counts is None or counts.synchronisations == counts.copies_to_host == 0
         found = training.now()
         assert found[:2] == expected[:2]
         for a, b in zip(found[2], expected[2], strict=True):
@@ -143,7 +147,7 @@ def test_the_same_in_a_program(read):
 
 
 def test_what_asks_the_device_names_itself():
-    for name in ("Adam", "RAdam"):
+    for name in ("Adam", "ASGD"):
         training, g = Training(name), lg.cuda.CUDAGraph()
         training.step()
         with pytest.raises(RuntimeError, match=f"a step of {name} is taken; .*capturable=True"), lg.cuda.graph(g):
@@ -199,12 +203,18 @@ def test_counts_go_to_pytorch_and_back(tmp_path):
     assert other.state[p]["step"] == 3 and isinstance(other.state[p]["mu_product"], float)
 
 
-def test_capturable_means_nothing_on_the_cpu():
-    p = lg.ones(3, requires_grad=True)
-    optimizer = lg.optim.Adam([p], capturable=True)
-    p.grad = lg.ones(3)
-    optimizer.step()
-    assert optimizer.state[p]["step"] == 1 and type(optimizer.state[p]["step"]) is int
+@pytest.mark.parametrize("name", [name for name, settings in OPTIMISERS.items() if "capturable" in settings])
+def test_capturable_means_nothing_on_the_cpu(name):
+    found = []
+    for capturable in (False, True):
+        p = lg.ones(3, requires_grad=True)
+        optimizer = getattr(lg.optim, name)([p], **(OPTIMISERS[name] | {"capturable": capturable}))
+        for k in range(8):
+            p.grad = lg.tensor([1.0, 0.0, -float(k)])
+            optimizer.step()
+        assert optimizer.state[p]["step"] == 8 and type(optimizer.state[p]["step"]) is int
+        found.append(p.tolist())
+    assert found[0] == found[1]
 
 
 def test_a_graph_notices_other_gradients():

@@ -1,10 +1,13 @@
 """Random numbers on CUDA: made on the device, from a seed and a count."""
 
+import os
+
 import numpy as np
 import pytest
 
 import lucidgrad as lg
 from lucidgrad.backends import cudasim
+from lucidgrad.core import device as devices
 
 KEYS = [(0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)]
 
@@ -103,3 +106,16 @@ def test_nothing_leaves_the_device():
         lg.rand(3, device="cuda"), lg.randn(3, device="cuda"), lg.randint(0, 5, (3,), device="cuda")
     assert counts.synchronisations == 0
     assert len(counts.launches) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_process_seeds_without_the_device(monkeypatch):
+    """A lock of the driver may have been held by another thread when a worker was forked: it would wait for ever."""
+    lg.rand(1, device="cuda")  # the default generator of the device is there
+    backend = devices.backend_named("cuda")
+    monkeypatch.setattr(type(backend), "generator", lambda *_: os._exit(3))
+    child = os.fork()
+    if child == 0:
+        lg.manual_seed(0)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

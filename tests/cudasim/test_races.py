@@ -87,18 +87,20 @@ def test_the_kernels_of_lucidgrad_have_none():
         import numpy as np
         import lucidgrad as lg
         lg.zeros(1, device="cuda")
-        from kernels import cases, comparison
+        from kernels import cases, comparison, lists
         from lucidgrad.determinism import use_deterministic_algorithms
         for name in cases.CASES:
             for case in cases.CASES[name]:
                 if not case.large:
                     comparison.compare(name, case, "float32")
         use_deterministic_algorithms(True)
-        for name in ("take_put", "put_along_axis_add"):
+        for name in ("take_put", "put_along_axis_add", "attention_pull"):
             for case in cases.CASES[name]:
                 if not case.large:
                     comparison.compare(name, case, "float32")
         use_deterministic_algorithms(False)
+        for name in ("norm_parts", "clip_all", "unscale_all", "move_all"):
+            lists.check(name)
         layer = lg.nn.Linear(5, 3).to("cuda")
         optimizer = lg.optim.Adam(layer.parameters())
         for _ in range(2):

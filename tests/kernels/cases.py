@@ -395,7 +395,7 @@ def _blind(*shape: int) -> Callable[[Any], np.ndarray]:
 HEADS: list[tuple[Any, ...]] = [
     ((2,), (2,), 37, 45, 5, 9, None, {}),
     ((2,), (2,), 37, 45, 5, 9, None, {"causal": True}),
-    ((2,), (2,), 45, 37, 17, 3, None, {"causal": True}),
+    ((2,), (2,), 45, 37, 70, 3, None, {"causal": True, "scale": 0.1}),  # wide: columns are added to in turns
     ((2, 1, 3), (2, 1, 1), 5, 35, 7, 5, None, {"causal": True}),  # groups of queries
     ((1, 2, 3), (1, 2, 1), 35, 4, 7, 5, (1, 2, 1, 35, 4), {}),
     ((2,), (3, 1), 5, 6, 2, 2, None, {}),

@@ -13,6 +13,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from lucidgrad.backends.cuda import faults
+
 #: Module, how the kernel is reached in it, and faults: what is replaced by what in the kernel's code.
 FAULTS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "uniform_f": ("sampling", "_UNIFORM.f", [("low + span", "low - span"), ("r[0]", "r[1]")]),
@@ -36,12 +38,16 @@ FAULTS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "take_along": (
         "kernels.indexing",
         "_TAKE_ALONG",
-        [("* size + k", "* number + k"), ("% inner", "/ inner"), ("+ k)", "- k)")],
+        [("* size + k", "* number + k"), ("i - line * inner", "line"), ("+ k)", "- k)")],
     ),
     "last_put": (
         "kernels.indexing",
         "_LAST_PUT",
-        [("atomicMax", "atomicMin"), ("inner + i % inner]", "inner + i % number]"), ("/ inner % number", "% number")],
+        [
+            ("atomicMax", "atomicMin"),
+            ("inner + i - line * inner]", "inner + i % number]"),
+            ("line - outer * number", "line"),
+        ],
     ),
     "add_at": ("kernels.puts", "_ADD", [("* size + k", "* number + k"), ("(unsigned int)g", "1U"), ("== 8", "== 4")]),
     "addresses": (
@@ -70,6 +76,7 @@ def planted(name: str, old: str, new: str) -> Iterator[None]:
         yield
     finally:
         put(right)
+        faults.take()  # which a fault may have met anywhere
 
 
 def _with_fault(kernel: Any, old: str, new: str) -> Any:

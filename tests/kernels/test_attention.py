@@ -1,4 +1,6 @@
-"""Attention on CUDA: the table of tiles, wide heads, memory, and what is not atomic."""
+"""Attention on CUDA: the table of tiles, wide heads, memory, and what is added atomically."""
+
+import re
 
 import cupy
 import pytest
@@ -22,10 +24,25 @@ def test_tiles_fit(limit):
     for size, widths in TILES[limit].items():
         for width, tile in widths.items():
             down = tile.threads // tile.across
-            assert tile.shared_bytes(width, size) <= limit << 10
+            assert max(tile.shared_bytes(name, width, size) for name in attention_sources.BODIES) <= limit << 10
             assert tile.threads % 32 == 0
             assert 32 % tile.across == 0  # a row's results belong to one warp
-            assert tile.own % down == tile.others % tile.across == width % tile.across == tile.others % 4 == 0
+            assert tile.own % down == tile.others % down == tile.others % tile.across == tile.others % 4 == 0
+            assert width % tile.across == 0
+
+
+@pytest.mark.parametrize("name", attention_sources.BODIES)
+def test_blocks_ask_for_the_shared_memory_that_they_use(name):
+    """Arrays lie one after the other: where the last begins, and how long it is, is what a block needs."""
+    tile, width, size = TILES[96][4][64], 64, 4
+    known = {"BR": tile.own, "BC": tile.others, "WIDE": width + 4, "SCORES": tile.others + 4}
+    found = re.findall(r"\*(\w+) = (?:\(A \*\)memory|(\w+) \+ (\w+)(?: \* (\w+))?)[,;]", attention_sources.BODIES[name])
+    places = {}
+    for array, before, rows, columns in found:
+        places[array] = places[before] + known[rows] * known.get(columns, 1) if before else 0
+    last = max(places, key=places.get)
+    sizes = {"ps": tile.own * known["SCORES"], "ss": tile.own * known["SCORES"], "rests": tile.others}
+    assert len(places) >= 4 and (places[last] + sizes[last]) * size == tile.shared_bytes(name, width, size)
 
 
 def test_the_largest_tile_that_fits_is_taken_if_there_is_work_for_all():
@@ -42,11 +59,25 @@ def test_the_device_says_how_much_room_there_is():
     assert attention_sources.shared_room(0) == 163  # of compute capability 8.0
 
 
+@pytest.fixture
+def deterministic():
+    lg.use_deterministic_algorithms(True)
+    yield
+    lg.use_deterministic_algorithms(False)
+
+
 @pytest.mark.parametrize("heads", cases.WIDE_HEADS, ids=lambda heads: f"{heads[4]}-{heads[5]}")
 def test_wide_heads(heads, monkeypatch):
     monkeypatch.setattr(attention, "shared_room", lambda device: 48)
     compare("attention", cases.attending(False, [heads])[0], "float32")
     compare("attention_pull", cases.attending(True, [heads])[0], "float32")
+
+
+@pytest.mark.usefixtures("deterministic")
+@pytest.mark.parametrize(("dtype", "layout"), [("float32", "plain"), ("float64", "plain"), ("float32", "with gaps")])
+def test_back_in_a_fixed_order(dtype, layout):
+    for case in cases.CASES["attention_pull"]:
+        compare("attention_pull", case, dtype, layout)
 
 
 def test_heads_that_no_tile_is_for_take_the_program():
@@ -77,9 +108,31 @@ def test_memory_is_linear_in_the_length(monkeypatch, p):
     assert peaks[1] < 2048 * 2048  # a byte for each weight
 
 
-def test_bits_are_the_same_every_time():
-    """Nothing is added in an order that changes."""
-    assert not any("atomic" in body for body in attention_sources.BODIES.values())
+def launched_back(q, k, v):
+    y = F.scaled_dot_product_attention(q, k, v)
+    seed = lg.ones_like(y)
+    with cudasim.counting() as found:
+        lg.autograd.grad(y, [q, k, v], seed)
+    return found.launches
+
+
+@pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")
+def test_queries_have_a_launch_of_their_own_where_bits_are_to_be_the_same(monkeypatch):
+    """Else what belongs to them is added by blocks of keys, in an order that changes."""
+    xs = [lg.rand(2, 40, 4, device="cuda").requires_grad_() for _ in range(3)]
+    seen = []
+    call = attention._Launcher.__call__
+    monkeypatch.setattr(attention._Launcher, "__call__", lambda *args: (seen.append(args[1:]), call(*args)))
+    assert launched_back(*xs) == {"attention_keys": 1}
+    lg.use_deterministic_algorithms(True)
+    try:
+        assert launched_back(*xs) == {"attention_queries": 1, "attention_keys": 1}
+    finally:
+        lg.use_deterministic_algorithms(False)
+    given = [args[9:13:3] for name, *args in seen if name == "attention_keys"]  # where blocks add, and whether
+    assert given[0][0] is not None and given[0][1] is True and given[1] == [None, False]
+    text = attention_sources.COMMON + "".join(attention_sources.BODIES.values())
+    assert text.count("atomic") == 1 and text.count("if (alone) scatter(") == text.count(" scatter(to_q") == 1
 
 
 def test_dropout_is_the_same_on_all_devices():

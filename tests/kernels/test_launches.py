@@ -3,7 +3,7 @@
 import pytest
 
 import lucidgrad as lg
-from bench import launches
+from bench import bytes as moved, launches
 from lucidgrad import cudasim
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops import attention, losses, normalisation, pooling, steps, windows
@@ -119,3 +119,20 @@ def test_layers_and_calls(name):
     total, counts = run()
     assert total <= most, counts.launches
     assert counts.synchronisations == counts.copies_to_host == counts.copies_to_device == 0, counts.counters
+
+
+@pytest.mark.parametrize("name", moved.ops() if cudasim.is_installed() else ())
+def test_bytes_that_an_operation_moves(name):
+    function, given = moved.ops()[name]
+    for back in (False, True):
+        found = moved.count(function, given, back)
+        if found is not None:
+            _, _, bytes_moved, least, others = found
+            assert bytes_moved <= moved.MOST * least and not others, (back, found)
+
+
+@pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")
+def test_bytes_of_attention_in_a_fixed_order():
+    function, given = moved.ops()["attention"]
+    launched, _, bytes_moved, least, others = moved.count(function, given, back=True, fixed=True)
+    assert launched == 2 and bytes_moved <= moved.MOST_FIXED * least and not others

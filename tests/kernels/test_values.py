@@ -1,11 +1,16 @@
 """Every hand-written kernel gives what its program gives."""
 
+import importlib
+import re
+
 import cupy
 import numpy as np
 import pytest
 
 import lucidgrad as lg
 from lucidgrad import cudasim
+from lucidgrad.backends.cuda.faults import PLACE
+from lucidgrad.backends.cuda.kernels import rows
 from lucidgrad.core import device
 from lucidgrad.determinism import are_deterministic_algorithms_enabled, use_deterministic_algorithms
 from lucidgrad.ops.losses import cross_entropy_rows
@@ -132,3 +137,46 @@ def test_class_numbers_out_of_range_give_nan_and_are_said():
     with pytest.raises(IndexError, match="cross_entropy: index (4|-5) is out of range"):
         lg.cuda.synchronize()
     assert np.isnan(loss.cpu().numpy()).tolist() == [True, True, False]
+
+
+def test_quotients_of_large_numbers():
+    """Places are found by divisions of 32 bits, as long as these suffice."""
+    edges = [0, 1, 2, 7, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**40 + 3]
+    i, n = (np.asarray(pairs, "int64") for pairs in zip(*((i, n) for i in edges for n in edges if n), strict=True))
+    divide = cupy.ElementwiseKernel(
+        "int64 x, int64 n", "int64 q, int64 r", "q = part_of(x, n); r = rest_of(x, n);", "divide", preamble=PLACE
+    )
+    for found, expected in zip(divide(cupy.asarray(i), cupy.asarray(n)), np.divmod(i, n), strict=True):
+        np.testing.assert_array_equal(cupy.asnumpy(found), expected)
+
+
+@pytest.mark.parametrize("module", ["columns", "convolution", "puts", "windows"])
+def test_no_place_is_found_by_divisions_of_64_bits(module):
+    """Of an element's number, that is; they are the most that such a kernel would compute."""
+    sources = importlib.import_module(f"lucidgrad.backends.cuda.kernels.{module}").SOURCES
+    for name, text in sources.items():
+        body = text[text.rindex('extern "C"') :]
+        assert not re.search(r"\be [/%]|\bline [/%]", body), name
+
+
+def _long_rows(x):
+    yield lg.max(x)
+    yield lg.var(x)
+    yield lg.std(x)
+    yield lg.logsumexp(x, axis=0)
+    yield (lg.softmax(x, axis=0) * lg.softmax(-x, axis=0)).sum()
+    yield (lg.log_softmax(x, axis=0) * x).mean()
+
+
+@pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")
+def test_few_rows_that_are_long_are_not_for_single_blocks():
+    draws = np.random.default_rng(0).normal(size=rows.LONG).astype("float32")
+    for size in (rows.LONG, 1000):
+        found, single = [], {"extreme_pull", "variance_pull", "logsumexp_pull", "softmax", "softmax_pull"}
+        for where in ("cpu", "cuda"):
+            x = lg.asarray(draws[:size], device=where).requires_grad_()
+            with cudasim.counting() as counts:
+                found.append([lg.autograd.grad(y, x)[0].cpu().numpy() for y in _long_rows(x)])
+        for expected, y in zip(*found, strict=True):
+            np.testing.assert_allclose(y, expected, rtol=2e-3, atol=1e-5 * np.abs(expected).max())
+        assert bool(single & set(counts.launches)) is (size < rows.LONG), counts.launches

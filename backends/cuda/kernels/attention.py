@@ -9,6 +9,7 @@ import numpy as np
 from cupy.cuda import get_device_id
 
 from lucidgrad.backends.cuda.compiling import by_value, contiguous, processors, program_of
+from lucidgrad.determinism import are_deterministic_algorithms_enabled
 
 from .attention_sources import SOURCES, WIDTHS, Tile, constants, shared_room, tile_for
 
@@ -73,14 +74,14 @@ class _Launcher:
     """Launches for operands of one dtype and widths, with the tile for them."""
 
     def __init__(self, dtype: Any, tile: Tile, width: int) -> None:
-        self.dtype, self.tile = dtype, tile
-        self.shared = tile.shared_bytes(width, dtype.itemsize)
+        self.dtype, self.tile, self.width = dtype, tile, width
         self.constants = constants(tile, width)
 
     def __call__(self, name: str, blocks: int, *args: Any) -> None:
         if blocks:
-            kernel = SOURCES.kernel(name, self.dtype, self.constants, get_device_id(), self.shared)
-            kernel((blocks,), (self.tile.threads,), args, shared_mem=self.shared)
+            shared = self.tile.shared_bytes(name, self.width, self.dtype.itemsize)
+            kernel = SOURCES.kernel(name, self.dtype, self.constants, get_device_id(), shared)
+            kernel((blocks,), (self.tile.threads,), args, shared_mem=shared)
 
 
 def _launcher(dtype: Any, widths: Sequence[int], rows: int, heads: int) -> _Launcher | None:
@@ -104,14 +105,14 @@ def _rows(x: Any) -> Any:
     return x if x.shape[-1] <= 1 or x.strides[-1] == x.itemsize else cupy.ascontiguousarray(x)
 
 
-def _like(a: Any, lead: tuple[int, ...], rows: int, columns: int) -> Any:
+def _like(a: Any, lead: tuple[int, ...], rows: int, columns: int, make: Callable[..., Any] = cupy.empty) -> Any:
     """A new array whose axes lie in memory as those of a: what was split into heads is joined again without a copy."""
     shape = (*lead, rows, columns)
     if a.shape[:-2] == lead:
         order = sorted(range(a.ndim - 1), key=lambda axis: -abs(a.strides[axis]))
-        made = cupy.empty([shape[axis] for axis in (*order, a.ndim - 1)], a.dtype)
+        made = make([shape[axis] for axis in (*order, a.ndim - 1)], a.dtype)
         return made.transpose(*sorted(range(a.ndim - 1), key=order.__getitem__), a.ndim - 1)
-    return cupy.empty(shape, a.dtype)
+    return make(shape, a.dtype)
 
 
 def _as_matrices(m: Any) -> Any:
@@ -188,32 +189,40 @@ def attention_pull(
         zeros = tuple(map(cupy.zeros_like, (q, k, v)))
         return (*zeros, cupy.zeros_like(m)) if learned and m is not None and m.dtype.kind != "b" else zeros
     adds = learned and m is not None and m.dtype.kind != "b"
-    launch = _launcher(q.dtype, widths, queries, math.prod(lead))
+    fixed = are_deterministic_algorithms_enabled()
     both = _shared(lead, k, v)  # axes that keys and values don't have are summed over at once
+    launch = _launcher(q.dtype, widths, queries, math.prod(lead))
+    launch_keys = _launcher(q.dtype, widths, keys, math.prod(both))
+    if launch is None or launch_keys is None:
+        return by_program()
     to_q, to_k, to_v = (
-        _like(q, lead, queries, widths[0]),
+        _like(q, lead, queries, widths[0], cupy.empty if fixed else cupy.zeros),
         _like(k, both, keys, widths[0]),
         _like(v, both, keys, widths[1]),
     )
-    less = cupy.empty((*lead, queries), q.dtype)
     operands = dict(zip("qkvhy", map(_rows, (q, k, v, h, y)), strict=True))
-    operands |= {"t": t, "of_t": e, "less": less, "to_q": to_q, "to_k": to_k, "to_v": to_v}
-    to_m = None
+    operands |= {"t": t, "of_t": e, "to_q": to_q, "to_k": to_k, "to_v": to_v}
+    less = to_m = None
+    if fixed or adds:
+        less = operands["less"] = cupy.empty((*lead, queries), q.dtype)
     if m is not None:
         operands["m"] = matrices
         if adds:
             to_m = operands["to_m"] = cupy.empty(matrices.shape, m.dtype)
     plan = _Plan(lead, (queries, keys, *widths), operands)
-    if launch is None or not plan.fits:
+    if not plan.fits:
         return by_program()
     q_, k_, v_, h_, y_ = (operands[name] for name in "qkvhy")
     changes = _changes(m, r, scale, causal, dropout)
-    heads, numbers = plan.given()
-    tiles = -(-queries // launch.tile.own)
-    launch("attention_queries", heads * tiles, h_, e, y_, t, q_, k_, v_, to_q, less, *changes, numbers)
+    given = h_, e, y_, t, less, q_, k_, v_, to_q
+    if fixed:
+        heads, numbers = plan.given()
+        tiles = -(-queries // launch.tile.own)
+        launch("attention_queries", heads * tiles, *given, *changes, numbers)
+        given = h_, None, None, t, less, q_, k_, v_, None
     groups, numbers = plan.given(("to_k", "to_v"))
-    tiles = -(-keys // launch.tile.own)
-    launch("attention_keys", groups * tiles, h_, t, less, q_, k_, v_, to_k, to_v, *changes, numbers)
+    tiles = -(-keys // launch_keys.tile.own)
+    launch_keys("attention_keys", groups * tiles, *given, to_k, to_v, not fixed, *changes, numbers)
     cotangents = zip((to_q, to_k, to_v), (q, k, v), strict=True)
     found = tuple(_summed_to(c, x.shape) for c, x in cotangents)
     if to_m is None:

@@ -1,8 +1,9 @@
 """Sources of attention by tiles: scores of some queries and some keys are there at a time, in shared memory.
 
-Forth is one launch, with sums that are corrected whenever a larger score is met. Back is two: one for queries, which
-also leaves what every row's slopes are less by, and one for keys and values; a third where a mask is learned. Each
-result is added up by one block in a fixed order, so bits are the same every time, without atomic operations.
+Forth is one launch, with sums that are corrected whenever a larger score is met. Back is one, onto zeros: blocks own
+keys and values, and add to the cotangents of queries atomically. Where bits must be the same every time it is two, each
+result added up by one block in a fixed order: one for queries, which also leaves what every row's slopes are less by,
+and one for keys and values. There is another where a mask is learned.
 """
 
 import functools
@@ -23,10 +24,20 @@ class Tile(NamedTuple):
     across: int
     threads: int
 
-    def shared_bytes(self, width: int, size: int) -> int:
-        """The shared memory of the kernel that needs most: four matrices, and two tables of scores."""
-        rows = 2 * (self.own + self.others) * (width + 4)
-        return (rows + 2 * self.own * (self.others + 4)) * size
+    def shared_bytes(self, kernel: str, width: int, size: int) -> int:
+        """The shared memory of a kernel: matrices of its own rows and of others, tables of scores, numbers of rows."""
+        own, others, tables, numbers = NEEDS[kernel]
+        rows = (own * self.own + others * self.others) * (width + 4)
+        return (rows + tables * self.own * (self.others + 4) + numbers * self.others) * size
+
+
+#: What a block has in shared memory, by kernel: see `Tile.shared_bytes`.
+NEEDS = {
+    "attention_values": (1, 2, 1, 0),
+    "attention_queries": (2, 2, 1, 0),
+    "attention_keys": (2, 2, 2, 2),
+    "attention_mask": (2, 2, 1, 0),
+}
 
 
 _SMALL, _MEDIUM, _LARGE = Tile(8, 8, 8, 64), Tile(16, 16, 16, 128), Tile(32, 32, 16, 128)
@@ -76,6 +87,7 @@ def tile_for(width: int, size: int, room: int, rows: int, heads: int, processors
 # -- sources -------------------------------------------------------------------------------------
 #: D is the width of a head in shared memory, BR and BC a tile's rows, TX threads across, NT in all. A thread has RM
 #: rows of a tile and RN of the others, and RD columns of results. A row's results belong to the lanes of one warp.
+#: Where results are those of the others, it has RQ rows, and so many columns at a time that registers suffice.
 COMMON = (
     PHILOX
     + r"""
@@ -90,6 +102,8 @@ COMMON = (
 #define RM (BR / TY)
 #define RN (BC / TX)
 #define RD (D / TX)
+#define RQ (BC / TY)
+#define ATOMS (RD < 4 ? RD : 4)
 #define WIDE (D + 4)
 #define SCORES (BC + 4)
 
@@ -154,6 +168,42 @@ __device__ inline void gather(A (&y)[RM][RD], const A *weights, const A *others,
                 const A v = others[(k + c) * WIDE + tx + j * TX];
                 #pragma unroll
                 for (int i = 0; i < RM; ++i) y[i][j] += w[i].v[c] * v;
+            }
+    }
+}
+
+// Adds a table's columns times its own rows to rows that other blocks add to, too.
+__device__ inline void scatter(
+    T *to, const A *weights, const A *own, A scale, I first, I count, I width, I row, int ty, int tx) {
+    #pragma unroll 1
+    for (int from = 0; from < RD; from += ATOMS) {
+        A sum[RQ][ATOMS];
+        #pragma unroll
+        for (int i = 0; i < RQ; ++i)
+            #pragma unroll
+            for (int j = 0; j < ATOMS; ++j) sum[i][j] = 0;
+        #pragma unroll 4
+        for (int k = 0; k < BR; ++k) {
+            Four w[(RQ + 3) / 4];
+            #pragma unroll
+            for (int i = 0; i < RQ; ++i) {
+                const A *at = weights + k * SCORES + ty * RQ + i;
+                if (RQ % 4) w[i / 4].v[i % 4] = *at;
+                else if (i % 4 == 0) w[i / 4] = *(const Four *)at;
+            }
+            #pragma unroll
+            for (int j = 0; j < ATOMS; ++j) {
+                const A v = own[k * WIDE + tx + (from + j) * TX];
+                #pragma unroll
+                for (int i = 0; i < RQ; ++i) sum[i][j] += w[i / 4].v[i % 4] * v;
+            }
+        }
+        #pragma unroll
+        for (int i = 0; i < RQ; ++i)
+            #pragma unroll
+            for (int j = 0; j < ATOMS; ++j) {
+                const int r = ty * RQ + i, c = tx + (from + j) * TX;
+                if (first + r < count && c < width) atomicAdd(to + (first + r) * row + c, (T)(sum[i][j] * scale));
             }
     }
 }
@@ -271,7 +321,7 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_values(
 """,
     "attention_queries": r"""
 extern "C" __global__ void __launch_bounds__(NT, 1) attention_queries(
-    const T *h, const A *of_t, const T *y, const A *t, const T *q, const T *k, const T *v, T *to_q, A *less, CHANGE,
+    const T *h, const A *of_t, const T *y, const A *t, A *less, const T *q, const T *k, const T *v, T *to_q, CHANGE,
     Plan p) {
     SHARED
     A *qs = (A *)memory, *hs = qs + BR * WIDE, *ks = hs + BR * WIDE, *vs = ks + BC * WIDE, *ss = vs + BC * WIDE;
@@ -339,13 +389,15 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_queries(
     }
 }
 """,
-    # A block has keys and values of heads that share them, and goes through the queries of all of these.
+    # A block has keys and values of heads that share them, and goes through the queries of all of these. Alone, it
+    # finds what their slopes are less by, and adds to to_q; else that is known, and to_q another launch's.
     "attention_keys": r"""
 extern "C" __global__ void __launch_bounds__(NT, 1) attention_keys(
-    const T *h, const A *t, const A *less, const T *q, const T *k, const T *v, T *to_k, T *to_v, CHANGE, Plan p) {
+    const T *h, const A *of_t, const T *y, const A *t, A *less, const T *q, const T *k, const T *v, T *to_q, T *to_k,
+    T *to_v, bool alone, CHANGE, Plan p) {
     SHARED
     A *ks = (A *)memory, *vs = ks + BR * WIDE, *qs = vs + BR * WIDE, *hs = qs + BC * WIDE;
-    A *ps = hs + BC * WIDE, *ss = ps + BR * SCORES;
+    A *ps = hs + BC * WIDE, *ss = ps + BR * SCORES, *bases = ss + BR * SCORES, *rests = bases + BC;
     THREAD
     const unsigned int tiles = (unsigned int)((p.keys + BR - 1) / BR), group = blockIdx.x / tiles;
     const I first = (I)(blockIdx.x % tiles) * BR;
@@ -357,25 +409,43 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_keys(
         #pragma unroll
         for (int j = 0; j < RD; ++j) of_k[i][j] = of_v[i][j] = 0;
     for (unsigned int one = 0; one < (unsigned int)p.heads; ++one) {
-        const I at_q = offset(p.q, p.own, group) + offset(p.q, p.others, one);
-        const I at_h = offset(p.h, p.own, group) + offset(p.h, p.others, one);
-        const I at_t = offset(p.t, p.own, group) + offset(p.t, p.others, one);
-        const I at_less = offset(p.less, p.own, group) + offset(p.less, p.others, one);
-        const I at_m = offset(p.m, p.own, group) + offset(p.m, p.others, one);
-        const I number = offset(p.number, p.own, group) + offset(p.number, p.others, one);
+        #define AT(x) (offset(p.x, p.own, group) + offset(p.x, p.others, one))
+        const I at_q = AT(q), at_h = AT(h), at_y = AT(y), at_t = AT(t), at_of_t = AT(of_t), at_less = AT(less);
+        const I at_m = AT(m), at_to_q = AT(to_q), number = AT(number);
         for (I start = causal ? first / BC * BC : 0; start < p.queries; start += BC) {
             __syncthreads();
             fetch(qs, q + at_q, BC, start, p.queries, p.e, p.q.row);
-            fetch(hs, h + at_h, BC, start, p.queries, p.f, p.h.row);
+            #pragma unroll 1
+            for (int i = 0; i < RQ; ++i) {
+                const int r = ty + i * TY;
+                const I row = start + r;
+                A rest = 0;
+                #pragma unroll 4
+                for (int j = 0; j < RD; ++j) {
+                    const int c = tx + j * TX;
+                    const bool there = row < p.queries && c < p.f;
+                    const A value = there ? (A)h[at_h + row * p.h.row + c] : (A)0;
+                    hs[r * WIDE + c] = value;
+                    if (alone && there) rest += value * (A)y[at_y + row * p.y.row + c];
+                }
+                if (alone) rest = along(rest, false);
+                if (tx > 0) continue;
+                bases[r] = 0;
+                if (row < p.queries) {
+                    const A base = t[at_t + row * p.t.row];
+                    if (base != -infinity()) bases[r] = base;
+                    rest = alone ? rest - of_t[at_of_t + row * p.of_t.row] : less[at_less + row * p.less.row];
+                    if (alone && less && first == 0) less[at_less + row * p.less.row] = rest;
+                }
+                rests[r] = rest;
+            }
             __syncthreads();
             products(s, ks, qs, ty, tx);
             products(g, vs, hs, ty, tx);
             #pragma unroll
             for (int j = 0; j < RN; ++j) {
                 const I row = start + tx + j * TX;
-                A base = row < p.queries ? t[at_t + row * p.t.row] : (A)0;
-                const A rest = row < p.queries ? less[at_less + row * p.less.row] : (A)0;
-                if (base == -infinity()) base = 0;
+                const A base = bases[tx + j * TX], rest = rests[tx + j * TX];
                 #pragma unroll
                 for (int i = 0; i < RM; ++i) {
                     const I column = first + ty + i * TY;
@@ -385,9 +455,11 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_keys(
                     ss[(ty + i * TY) * SCORES + tx + j * TX] = w * (g[i][j] * by_chance - rest);
                 }
             }
-            __syncwarp();
+            if (alone) __syncthreads();
+            else __syncwarp();
             gather(of_v, ps, hs, ty, tx);
             gather(of_k, ss, qs, ty, tx);
+            if (alone) scatter(to_q + at_to_q, ss, ks, by.scale, start, p.queries, p.e, p.to_q.row, ty, tx);
         }
     }
     to_k += offset(p.to_k, p.own, group);

@@ -27,7 +27,8 @@ BODIES = {
 extern "C" __global__ void __launch_bounds__(256) folded_columns(const T *x, T *y, Plan p, I n, I channels, I count) {
     ELEMENT
     int place[3], k[3], at[3];
-    const I rest = unravel(e, p.out, place), example = rest % n, channel = unravel(rest / n, p.window, k);
+    const I rest = unravel(e, p.out, place), example = rest_of(rest, n);
+    const I channel = unravel(part_of(rest, n), p.window, k);
     const I from = (example * channels + channel) * PLANE(p.size);
     y[e] = inside(p, place, k, at) ? x[from + ravel(at, p.size)] : (T)(A)0;
 }

@@ -263,11 +263,12 @@ KERNEL conv_few(const T *x, const T *w, T *y, Plan p, Part m, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
     const int places = plane(p.out), size = plane(p.size), window = plane(p.window), all = m.groups * m.outputs;
-    const int output = (int)(e / places % all), group = output / m.outputs;
+    const I line = part_of(e, places), example = part_of(line, all);
+    const int output = (int)(line - example * all), group = output / m.outputs;
     int place[3], corner[3], k[3];
-    split((int)(e % places), p.out, place);
+    split((int)(e - line * places), p.out, place);
     corner_of(p, place, corner);
-    x += (e / places / all * m.groups + group) * m.channels * size;
+    x += (example * m.groups + group) * m.channels * size;
     w += (I)output * m.channels * window;
     A total = 0;
     for (int c = 0; c < m.channels; ++c)
@@ -283,11 +284,12 @@ KERNEL conv_input_few(const T *h, const T *w, T *y, Plan p, Part m, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
     const int places = plane(p.out), size = plane(p.size), window = plane(p.window), all = m.groups * m.channels;
-    const int channel = (int)(e / size % all), group = channel / m.channels;
+    const I line = part_of(e, size), example = part_of(line, all);
+    const int channel = (int)(line - example * all), group = channel / m.channels;
     int at[3], first[3], k[3], place[3];
-    split((int)(e % size), p.size, at);
+    split((int)(e - line * size), p.size, at);
     reaching(p, at, first);
-    h += (e / size / all * m.groups + group) * m.outputs * places;
+    h += (example * m.groups + group) * m.outputs * places;
     w += ((I)group * m.outputs * m.channels + channel % m.channels) * window;
     A total = 0;
     for (k[0] = first[0]; k[0] < p.window[0]; k[0] += p.step[0])

@@ -67,9 +67,9 @@ def _kernel(arrays: int, writes: bool) -> Any:
         lines += [f"k = k < 0 || at < 0 ? -1 : k * size{k} + at;"]
     common = f"int64 inner, uint64 note, int32 number{given}"
     if writes:
-        lines.append("if (k >= 0) y[k * inner + i % inner] = v;")
+        lines.append("if (k >= 0) y[k * inner + rest_of(i, inner)] = v;")
         return cupy.ElementwiseKernel(f"T v, {common}", "raw T y", "\n".join(lines), f"put_{arrays}", preamble=PLACE)
-    lines.append("y = k < 0 ? T() : x[k * inner + i % inner];")
+    lines.append("y = k < 0 ? T() : x[k * inner + rest_of(i, inner)];")
     return cupy.ElementwiseKernel(f"raw T x, {common}", "T y", "\n".join(lines), f"pick_{arrays}", preamble=PLACE)
 
 
@@ -160,7 +160,8 @@ _TAKE_ALONG = cupy.ElementwiseKernel(
     "T y",
     """
     long long k = place_of((long long)at, size, note, name);
-    y = k < 0 ? T() : x[(i / inner / number * size + k) * inner + i % inner];
+    const long long line = part_of(i, inner);
+    y = k < 0 ? T() : x[(part_of(line, number) * size + k) * inner + i - line * inner];
     """,
     "take_along",
     preamble=PLACE,
@@ -190,7 +191,8 @@ _LAST_PUT = cupy.ElementwiseKernel(
     "raw int64 y",
     """
     long long k = place_of((long long)at, size, note, name);
-    if (k >= 0) atomicMax(&y[(i / inner / number * size + k) * inner + i % inner], (long long)(i / inner % number));
+    const long long line = part_of(i, inner), outer = part_of(line, number);
+    if (k >= 0) atomicMax(&y[(outer * size + k) * inner + i - line * inner], line - outer * number);
     """,
     "last_put",
     preamble=PLACE,

@@ -18,7 +18,7 @@ __device__ inline double joined(double a, double b, bool greatest) {
     return greatest ? (b > a || b != b ? b : a) : a + b;
 }
 
-// The parts of all threads of a block together, in the first thread.
+// The parts of all threads of a block together, in the first thread: others would read while it writes.
 __device__ inline double of_block(double v, bool greatest) {
     __shared__ double parts[256];
     parts[threadIdx.x] = v;
@@ -26,7 +26,7 @@ __device__ inline double of_block(double v, bool greatest) {
         __syncthreads();
         if (threadIdx.x < m) parts[threadIdx.x] = joined(parts[threadIdx.x], parts[threadIdx.x + m], greatest);
     }
-    return parts[0];
+    return threadIdx.x == 0 ? parts[0] : 0;
 }
 """
 
@@ -68,11 +68,13 @@ extern "C" __global__ void __launch_bounds__(256) clip_all(Table t, I count, con
 extern "C" __global__ void __launch_bounds__(256) unscale_all(Table t, I count, const float *scale, int *found) {
     FIND(t, count)
     const A rate = (A)(float)(1 / (double)*scale);
+    bool odd = false;
     for (I i = start + threadIdx.x; i < end; i += 256) {
         const A v = (A)x[i];
-        if (!is_finite(v)) atomicOr(found, 1);
+        if (!is_finite(v)) odd = true;
         x[i] = (T)(v * rate);
     }
+    if (__syncthreads_or(odd) && threadIdx.x == 0) atomicOr(found, 1);
 }
 """,
     "move_all": r"""

@@ -22,8 +22,9 @@ extern "C" __global__ void __launch_bounds__(256) put_atomic(
     const T *g, const I *i, A *y, I number, I inner, I size, bool own, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
-    I at = place_of(i[own ? e : e / inner % number], size, note, name);
-    if (at >= 0) atomicAdd(&y[(e / inner / number * size + at) * inner + e % inner], (A)g[e]);
+    const I line = part_of(e, inner), outer = part_of(line, number);
+    const I at = place_of(i[own ? e : line - outer * number], size, note, name);
+    if (at >= 0) atomicAdd(&y[(outer * size + at) * inner + e - line * inner], (A)g[e]);
 }
 """,
     # Positions are sorted: the thread at the first of equal ones adds up all of them, in their order.
@@ -32,12 +33,13 @@ extern "C" __global__ void __launch_bounds__(256) put_sorted(
     const T *g, const I *i, const I *order, T *y, I number, I inner, I size, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
-    I first = e / inner % number, at = i[order[first]], outer = e / inner / number;
+    const I line = part_of(e, inner), outer = part_of(line, number), first = line - outer * number;
+    const I at = i[order[first]], column = e - line * inner;
     if (first > 0 && i[order[first - 1]] == at) return;
     A total = 0;
     for (I k = first; k < number && i[order[k]] == at; ++k)
-        total += (A)g[(outer * number + order[k]) * inner + e % inner];
-    if (at >= 0 && at < size) y[(outer * size + at) * inner + e % inner] = (T)total;
+        total += (A)g[(outer * number + order[k]) * inner + column];
+    if (at >= 0 && at < size) y[(outer * size + at) * inner + column] = (T)total;
     else class_of(at < 0 ? at - size : at, size, note, name);  // as it was given
 }
 """,
@@ -47,7 +49,8 @@ extern "C" __global__ void __launch_bounds__(256) put_lines(
     const T *g, const I *i, A *y, I number, I inner, I size, NOTE, I count) {
     const I e = (I)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
-    const I from = e / inner * number * inner + e % inner, to = e / inner * size * inner + e % inner;
+    const I line = part_of(e, inner), column = e - line * inner;
+    const I from = line * number * inner + column, to = line * size * inner + column;
     for (I k = 0; k < number; ++k) {
         I at = place_of(i[from + k * inner], size, note, name);
         if (at >= 0) y[to + at * inner] += (A)g[from + k * inner];
@@ -91,7 +94,8 @@ _ADD = cupy.ElementwiseKernel(
     """
     long long k = place_of(at, size, note, name);
     if (k >= 0) {
-        T *to = &y[(i / inner / number * size + k) * inner + i % inner];
+        const long long line = part_of(i, inner);
+        T *to = &y[(part_of(line, number) * size + k) * inner + i - line * inner];
         if (sizeof(T) == 8) atomicAdd((unsigned long long *)to, (unsigned long long)g);
         else atomicAdd((unsigned int *)to, (unsigned int)g);
     }

@@ -3,8 +3,9 @@
 from typing import Any
 
 import cupy
+from cupy.cuda import get_device_id
 
-from lucidgrad.backends.cuda.compiling import ROWS, Sources, contiguous, rows_of, table
+from lucidgrad.backends.cuda.compiling import ROWS, Sources, contiguous, processors, program_of, rows_of, table
 from lucidgrad.backends.cuda.faults import note
 
 BODIES = {
@@ -111,6 +112,19 @@ extern "C" __global__ void BOUNDS extreme_pull(const T *h, const T *s, const T *
 }
 
 SOURCES = Sources(BODIES, ROWS)
+#: Elements of a row that one block takes as long for as a whole device takes for some more launches.
+LONG = 1 << 17
+
+
+def _starves(x: Any, axis: Any) -> bool:
+    """Whether rows are few and long, so that a block for each leaves most multiprocessors without work.
+
+    There programs take several launches, of many blocks each. They would round 16-bit floats in between.
+    """
+    if x.size < LONG or x.dtype.char not in "fd":
+        return False
+    rows = rows_of(x.shape, axis)
+    return bool(rows.n >= LONG and 4 * rows.grid[0][0] <= processors(get_device_id()))
 
 
 def _like(name: str, axis: Any, *xs: Any, more: tuple[Any, ...] = ()) -> Any:
@@ -136,22 +150,32 @@ def _up(name: str, axis: Any, h: Any, s: Any, x: Any, *more: Any) -> Any:
 
 
 def softmax(x: Any, *, axis: Any = -1) -> Any:
+    if _starves(x, axis):
+        return program_of("softmax")(x, axis=axis)
     return _like("softmax", axis, x, more=(False,))
 
 
 def log_softmax(x: Any, *, axis: Any = -1) -> Any:
+    if _starves(x, axis):
+        return program_of("log_softmax")(x, axis=axis)
     return _like("softmax", axis, x, more=(True,))
 
 
 def softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
+    if _starves(s, axis):
+        return program_of("softmax_pull")(h, s, axis=axis)
     return _like("softmax_pull", axis, h, s)
 
 
 def log_softmax_pull(h: Any, s: Any, *, axis: Any = -1) -> Any:
+    if _starves(s, axis):
+        return program_of("log_softmax_pull")(h, s, axis=axis)
     return _like("log_softmax_pull", axis, h, s)
 
 
 def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if _starves(x, axis):
+        return program_of("logsumexp_pull")(h, s, x, axis=axis, keepdims=keepdims)
     return _up("logsumexp_pull", axis, h, s, x)
 
 
@@ -160,14 +184,20 @@ def _freedom(x: Any, axis: Any, correction: float) -> float:
 
 
 def var_pull(h: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    if _starves(x, axis):
+        return program_of("var_pull")(h, x, axis=axis, correction=correction, keepdims=keepdims)
     return _up("variance_pull", axis, h, None, x, _freedom(x, axis, correction))
 
 
 def std_pull(h: Any, s: Any, x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    if _starves(x, axis):
+        return program_of("std_pull")(h, s, x, axis=axis, correction=correction, keepdims=keepdims)
     return _up("variance_pull", axis, h, s, x, _freedom(x, axis, correction))
 
 
 def extreme_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if _starves(x, axis):
+        return program_of("extreme_pull")(h, s, x, axis=axis, keepdims=keepdims)
     return _up("extreme_pull", axis, h, s, x)
 
 
