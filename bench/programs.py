@@ -1,8 +1,9 @@
 """`lucidgrad.compile` beside PyTorch eager, and ``jax.jit`` where a case is written for it.
 
 ``python -m bench.programs [names]`` prints, for each case, the time of PyTorch and ratios to it: of a whole call of the
-compiled function, of its program alone, and of JAX; and the ratio that a call is meant to have at most. All run by
-turns in one process, and the best of all rounds counts. ``--threads 1`` compares processor time with one thread, which
+compiled function, of its program alone, of the function as it is, and of JAX; and the ratio that a call is meant to
+have at most. All run by turns in one process, and the best of all rounds counts. Last it says in how many cases a call
+is not slower than JAX, and than the function as it is. ``--threads 1`` compares processor time with one thread, which
 other programs on the machine disturb little.
 
 ``--compile-time`` prints instead how long the first call of a compiled function takes, less a later one, in a process
@@ -62,9 +63,10 @@ def alone(run: Any, tensors: Sequence[Any]) -> Callable[[], Any]:
 
 
 def ways_of(case: Case) -> Ways:
-    """PyTorch's call, lucidgrad's, the program alone, and JAX's."""
+    """PyTorch's call, lucidgrad's, the program alone, the function as it is, and JAX's."""
     run, tensors = settled(case)
     ways: Ways = {"torch": case.theirs, "call": lambda: run(*tensors), "program": alone(run, tensors)}
+    ways["eager"] = lambda: case.mine(*tensors)
     return ways | ({} if case.jax is None else {"jax": case.jax})
 
 
@@ -160,13 +162,19 @@ def main() -> None:
         for name, (_, make) in chosen.items():
             print(f"{name:32}{parts(make())}", flush=True)
         return
-    print(f"{'case':32}{'torch, us':>12}{'call':>9}{'program':>9}{'jax.jit':>9}{'goal':>7}")
+    print(f"{'case':32}{'torch, us':>12}{'call':>9}{'program':>9}{'eager':>9}{'jax.jit':>9}{'goal':>7}")
     clock = time.process_time if given.threads == 1 else time.perf_counter
+    others: dict[str, list[bool]] = {"jax": [], "eager": []}
     for name, (goal, make) in chosen.items():
         best = measured(ways_of(make()), clock, given.rounds)
-        shown = [f"{best[way] / best['torch']:9.4f}" if way in best else " " * 9 for way in ("call", "program", "jax")]
+        columns = ("call", "program", "eager", "jax")
+        shown = [f"{best[way] / best['torch']:9.4f}" if way in best else " " * 9 for way in columns]
+        for other, found in others.items():
+            found += [best["call"] <= best[other]] if other in best else []
         missed = "  missed" if best["call"] > goal * best["torch"] else ""
         print(f"{name:32}{best['torch'] * 1e6:12.1f}{''.join(shown)}{goal:7.2f}{missed}", flush=True)
+    for other, what in (("jax", "jax.jit"), ("eager", "the function as it is")):
+        print(f"not slower than {what}: {sum(others[other])} of {len(others[other])} cases")
 
 
 if __name__ == "__main__":

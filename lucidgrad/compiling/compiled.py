@@ -266,6 +266,7 @@ class Compiled:
         if any(type(x.array) in device.layers for x in held.tensors):  # inside a transform
             return self._function(*args, **kwargs)
         session = Session(tensors, held.tensors, self._fullgraph, reach.numbers(), [numbers[i] for i in kind.loose])
+        session.trace.outside = {id(array): array for array in reach.arrays}
         if any(getattr(x, "_grad", None) is not None and id(x._grad) in own for x in others):
             session.trace.fail("a gradient is reached in another way, too, so that nobody can tell which one is meant")
         clock = tally.Clock()
@@ -282,6 +283,7 @@ class Compiled:
         result, plan = session.finish(result)
         failed = obstacle(session, reach)
         if failed is None and plan is not None:
+            reach.follow(session.sources(), session.trace.built_in)
             before, traced = tally.of_process(), clock.lap()
             how = self._options.get("backend")
             entry = Entry(reach, tensors, kind.loose, held, plan, session.trace.hosts, how)
@@ -375,6 +377,8 @@ def entries_of(compiled: Compiled) -> list[Entry]:
 def obstacle(session: Session, reach: Reach) -> str | None:
     """Why no program can be made of a call that was traced; None where one can."""
     failed = session.trace.failure or reach.moving
+    if failed is None and session.hears(reach.walks):
+        failed = "an argument has hooks"
     if failed is None and session.missed():
         failed = MISSED
     if failed is None and not reach.arrays_known(session.sources()):

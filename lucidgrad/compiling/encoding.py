@@ -5,15 +5,12 @@ an equation can only speak of what was there before it. What is not plain stands
 there are no other kinds than those below: reading makes data, and finds primitives by their names.
 """
 
-import importlib
-import pkgutil
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import Any
 
-import lucidgrad.ops
 from lucidgrad.core import device as devices, dtype as dtypes
 from lucidgrad.core.device import Device
 from lucidgrad.core.dispatch import box, number
@@ -249,11 +246,8 @@ _DECODERS: dict[str, Callable[[Any, Device], Any]] = {
 
 
 def _primitive(name: Any) -> Primitive:
-    """The primitive of a name; modules that declare some are loaded when one is asked for."""
+    """The primitive of a name."""
     expect(type(name) is str, "an equation has no name")
-    if name not in registry:
-        for module in pkgutil.walk_packages(lucidgrad.ops.__path__, "lucidgrad.ops."):
-            importlib.import_module(module.name)
     known = name in registry and name not in structural
     expect(known, f"an equation is {name!r:.60}, which this release has no operation for")
     return registry[name]

@@ -8,13 +8,14 @@ import lucidgrad as lg
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import bound, box
 from lucidgrad.core.modes import state, unusual
-from lucidgrad.core.tape import storage, touch
+from lucidgrad.core.tape import Leaf, storage, touch
 from lucidgrad.func import trees
 from lucidgrad.levels.numbers import Outcome
 from lucidgrad.levels.program import Program, Variable, actions, enter, variables
 
 from .guards import Guard, Held
 from .history import Backward, grown
+from .hooks import hears
 from .passes import improved, with_own_outputs
 from .reach import Reach
 from .watches import Items, Names, Others, Watch, same
@@ -116,6 +117,7 @@ class Entry:
         how: str | None = None,
     ) -> None:
         given = len(tensors)
+        self._leaves = [i for i, x in enumerate(tensors) if type(x._node) is Leaf]
         known = set(map(id, reach.tensors))
         self._reached = [(i, x) for i, x in enumerate(tensors) if id(x) in known]
         plan = _pruned(plan, given, held)
@@ -163,6 +165,8 @@ class Entry:
         """
         tensors, arrays, numbers = found
         if self._reached and not self.is_for(tensors):
+            return MISS
+        if self._leaves and hears([tensors[i] for i in self._leaves], self.reach.walks):
             return MISS
         held = self.look()
         if held is None or (self._writes and not self._apart(arrays)):

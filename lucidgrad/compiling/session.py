@@ -20,6 +20,7 @@ from lucidgrad.levels.program import Variable, actions, communicates
 from lucidgrad.levels.traced import NO_WAY, Trace, Traced, current, value_of
 
 from .entry import Grows, Output, Plan, Terms
+from .hooks import hears
 from .watches import Watch
 
 __all__ = ["MISSED", "Session"]
@@ -42,6 +43,7 @@ class Session:
         self.places = [(watch, i, self.trace.number(watch.known[i])) for watch, i in places]
         self.given = [self.trace.number(value) for value in given]  #: Floats among the arguments, as it may meet them.
         self.all = [*tensors, *held]
+        self._count = len(tensors)
         self.raw: list[Any] = []
         self.inputs: list[Traced] = []
         self.grads: list[Any] = []
@@ -223,6 +225,10 @@ class Session:
             or any(made.memory.version for made in self.inputs)
             or any(getattr(x, "_grad", None) is not own for x, own in zip(self.all, self.grads, strict=True))
         )
+
+    def hears(self, written: bool) -> bool:
+        """Whether an argument has hooks, which the next one may not have; ``written``: see `hooks_of`."""
+        return hears(self.all[: self._count], written)
 
     def pinned(self) -> tuple[list[tuple[Watch, int]], list[int]]:
         """The numbers whose values were read: those of places, and the positions of given ones."""

@@ -5,13 +5,15 @@ still holds, and it can write the lines of a function that looks whether the ver
 usual case. Where they are not, the exact way decides, and remembers what it found.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["VALUES", "Cells", "Items", "Names", "Others", "Watch", "exactly", "same"]
+__all__ = ["VALUES", "Cells", "Contents", "Items", "Names", "Others", "Watch", "exactly", "same"]
 
 #: Types of values that are told by what they are, not by which object.
 VALUES = (bool, int, float, complex, str, bytes, type(None))
+_bytes_of, _shape_of = operator.methodcaller("tobytes"), operator.attrgetter("shape")
 #: A longer list is compared in one call instead of being written out.
 _LONG = 100
 
@@ -194,3 +196,31 @@ class Cells(Watch):
     def put(self, i: int, value: Any) -> None:
         """Put a value in the place of another."""
         self.holder[i].cell_contents = value
+
+
+class Contents(Watch):
+    """The elements of arrays of another library, all looked at together."""
+
+    def now(self) -> list[Any]:
+        """The values at present."""
+        return [self._elements(), *map(_shape_of, self.holder), *(str(array.dtype) for array in self.holder)]
+
+    def _elements(self) -> bytes:
+        return b"".join(map(_bytes_of, self.holder))
+
+    def holds(self) -> bool:
+        """Whether all is as it was."""
+        return self.now() == self.known
+
+    def written(self, word: str, scope: dict[str, Any]) -> list[str]:
+        """Conditions under which all is as it was."""
+        shapes = list(map(_shape_of, self.holder))
+        scope.update({word: self.holder, f"{word}_known": self.known[0], f"{word}_shapes": shapes})
+        scope.update(join=b"".join, bytes_of=_bytes_of, shape_of=_shape_of)
+        return [
+            f"join(map(bytes_of, {word})) == {word}_known",
+            f"list(map(shape_of, {word})) == {word}_shapes",
+        ]
+
+    def renew(self, word: str, scope: dict[str, Any]) -> None:
+        """They are what they were."""

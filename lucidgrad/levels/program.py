@@ -15,8 +15,8 @@ from lucidgrad.core import device, dispatch
 from lucidgrad.core.primitive import Primitive
 
 __all__ = [
-    "Action", "Draws", "Equation", "Program", "Structure", "Variable", "actions", "acts", "communicates", "enter",
-    "inner", "structured", "variables",
+    "Action", "Draws", "Equation", "Program", "Structure", "Variable", "actions", "acts", "alive",
+    "communicates", "enter", "inner", "structured", "variables",
 ]  # fmt: skip
 
 

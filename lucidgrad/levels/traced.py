@@ -189,6 +189,8 @@ class Trace:
         self._numbers = itertools.count()
         self._memories: dict[int, _Memory] = {}
         self._lifted: dict[int, tuple[Any, Variable]] = {}
+        self.outside: dict[int, Any] = {}  # arrays of the caller's, by their ids, which may have other values later
+        self.built_in: list[Any] = []  # those among them that are constants all the same
 
     def fail(self, reason: str, passing: bool = False) -> None:
         """Go on computing, but make no program; ``passing``: of this call."""
@@ -316,7 +318,7 @@ class Trace:
                 raise Unfit("an array of another level was met")
             variable = self._lift(array)
             if part is not None:
-                part.give(variable, Given(self.constants[variable], None, 0))
+                part.give(variable, Given(self.constants.get(variable, array), None, 0))
             return variable
         if type(array) is not TracedNumber or array.trace is not self:
             return array
@@ -325,14 +327,18 @@ class Trace:
         return array.variable
 
     def _lift(self, array: Any) -> Variable:
-        """A raw array that the library made itself: a constant."""
+        """A raw array that the library made itself: a constant; or one of the caller's, which every run looks at."""
         found = self._lifted.get(id(array))
         if found is None:
             known = self._memories.get(id(_storage(array)))
             if known is not None:
                 self.fail("memory of a traced array was used under another name")
             variable = self.variable_like(array)
-            self.constants[variable] = device.by_array[type(array)].copy(array)
+            if id(array) in self.outside and self.part is None:
+                self._enter(Action("asarray", lambda: array, source=array), (), {}, variable)
+            else:
+                self.constants[variable] = device.by_array[type(array)].copy(array)
+                self.built_in += [array] if id(array) in self.outside else []
             found = self._lifted[id(array)] = (array, variable)  # alive, so that no other has its id
         return found[1]
 

@@ -1,8 +1,10 @@
 """Compiled functions under stress: many calls, threads, forks, errors, and objects that change under their hands."""
 
 import collections
+import contextvars
 import gc
 import os
+import sys
 import threading
 import tracemalloc
 import types
@@ -304,3 +306,147 @@ def test_weights_of_draws_are_read():
     lg.manual_seed(1)
     assert picked(x, weights).tolist() == first.tolist()
     assert compiled.cache_info().programs == 0
+
+
+# -- classes, modules and arrays of others -----------------------------------------------------------
+GAIN = 2
+
+
+class _Base:
+    shift = 1
+
+    def shifted(self, x):
+        return x + self.shift
+
+
+class _Model(lg.nn.Module, _Base):
+    scale = 3
+
+    def forward(self, x):
+        return self.shifted(x) * GAIN * self.scale
+
+    def unasked(self):
+        return COUNT
+
+    @property
+    def gain(self):
+        return GAIN
+
+    @staticmethod
+    def fixed():
+        return GAIN
+
+    @classmethod
+    def of_all(cls):
+        return cls.scale * GAIN
+
+
+class _Halved(lg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / GAIN
+
+    @staticmethod
+    def backward(ctx, g):
+        return g / GAIN
+
+
+COUNT = 0
+_MODEL, _LOCAL, _VARIABLE = _Model(), threading.local(), contextvars.ContextVar("_VARIABLE", default=2)
+_LOCAL.gain = 2
+_ARRAY, _PICTURE = np.full((1,), 2.0, np.float32), np.full((300, 300), 2.0, np.float32)
+_PACKAGE = types.ModuleType("_package_of_a_user")
+_PACKAGE.part = types.ModuleType("_package_of_a_user.part")
+_PACKAGE.part.gain = 2
+
+
+def _by_name(x):
+    return x * getattr(_MODEL, "of" + "_all")()
+
+
+def _imports(x):
+    import _package_of_a_user
+
+    return x * _package_of_a_user.part.gain
+
+
+def _in_a_loop(x):
+    return lg.func.fori_loop(0, 3, lambda i, carried: carried * _ARRAY, x)
+
+
+#: What a function asks for, and what changes it: (owner, name, another value).
+_FAR = {
+    "a global of a method": (lambda x: _MODEL(x), globals(), "GAIN", 5),
+    "a module itself": (_MODEL, globals(), "GAIN", 5),
+    "an attribute of a class": (lambda x: _MODEL(x), _Model, "scale", 5),
+    "an attribute of a base class": (lambda x: _MODEL(x), _Base, "shift", 5),
+    "a method": (lambda x: _MODEL(x), _Model, "forward", lambda self, x: x - 1),
+    "a method of a base class": (lambda x: _MODEL(x), _Base, "shifted", lambda self, x: x - 1),
+    "a method that comes first": (lambda x: _MODEL(x), _Model, "shifted", lambda self, x: x - 1),
+    "a property": (lambda x: x * _MODEL.gain, globals(), "GAIN", 5),
+    "a static method": (lambda x: x * _Model.fixed(), globals(), "GAIN", 5),
+    "a class method": (lambda x: x * _MODEL.of_all(), _Model, "scale", 5),
+    "a method by its name": (_by_name, globals(), "GAIN", 5),
+    "a rule of one's own": (lambda x: _Halved.apply(x), globals(), "GAIN", 5),
+    "a module in a module": (lambda x: x * _PACKAGE.part.gain, _PACKAGE.part, "gain", 5),
+    "a module that is imported inside": (_imports, _PACKAGE.part, "gain", 5),
+    "a variable of a context": (lambda x: x * _VARIABLE.get(), _VARIABLE, None, 5),
+    "a variable of a thread": (lambda x: x * _LOCAL.gain, _LOCAL, "gain", 5),
+    "an array": (lambda x: x * _ARRAY, _ARRAY, ..., 5),
+    "an array on the left": (lambda x: _ARRAY * x, _ARRAY, ..., 5),
+    "a large array": (lambda x: (x * _PICTURE).sum(), _PICTURE, ..., 5),
+    "an element of an array": (lambda x: x * float(_ARRAY[0]), _ARRAY, ..., 5),
+    "what an array decides": (lambda x: -x if _ARRAY.sum() > 3 else x, _ARRAY, ..., 5),
+    "an array in a loop": (_in_a_loop, _ARRAY, ..., 5),
+}
+
+
+@pytest.mark.parametrize("name", _FAR)
+def test_no_change_far_away_is_overlooked(name, monkeypatch):
+    function, owner, place, value = _FAR[name]
+    monkeypatch.setitem(sys.modules, "_package_of_a_user", _PACKAGE)
+    compiled, x = lg.compile(function), lg.full((1,), 3.0)
+    first = compiled(x).tolist()
+    assert compiled(x).tolist() == first == function(x).tolist()
+    assert compiled.cache_info().hits == 1
+    undo = None
+    if isinstance(owner, dict):
+        monkeypatch.setitem(owner, place, value)
+    elif place is None:
+        undo = owner.set(value)
+    elif isinstance(owner, np.ndarray):
+        owner[...] = value
+    else:
+        monkeypatch.setattr(owner, place, value, raising=False)
+    try:
+        expected = function(x).tolist()
+        assert compiled(x).tolist() == compiled(x).tolist() == expected != first
+    finally:
+        if undo is not None:
+            owner.reset(undo)
+        if isinstance(owner, np.ndarray):
+            owner[...] = 2
+
+
+def test_what_nobody_asks_for_may_change(monkeypatch):
+    """A member whose name no code asks for, and an array that every run reads."""
+    compiled, x = lg.compile(lambda x: _MODEL(x) * lg.asarray(_ARRAY)), lg.ones(1)
+    for k in range(5):
+        monkeypatch.setitem(globals(), "COUNT", k)
+        _ARRAY[0] = k
+        assert compiled(x).item() == 12 * k
+    _ARRAY[0] = 2
+    assert compiled.cache_info().misses == 1
+
+
+def test_an_array_that_is_written_inside():
+    counter = np.zeros(1)
+
+    def function(x):
+        counter[0] += 1
+        return x * float(counter[0])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = lg.compile(function)
+        assert [compiled(lg.ones(())).item() for _ in range(4)] == [1, 2, 3, 4]

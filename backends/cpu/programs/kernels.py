@@ -73,12 +73,15 @@ class Kernel(Step):
         elements: int,
         width: int | None = None,
         clear: bool = False,
+        shared: Sequence[Place | None] = (),
     ) -> None:
         """``fields``: see `_task`, `WRONG` among them where a kernel may find that something is.
 
-        ``width``: of rows, where units are such and nothing else is read; ``clear``: the last result is zero before.
+        ``width``: of rows, where units are such; ``shared``: what every row asks for, all of it; ``clear``: the last
+        result is zero before.
         """
         self.fields, self.made, self.elements, self.clear = fields, list(made), elements, clear
+        self._shared = {p.buffer.number for p in shared if p is not None}
         self.kernels = [(name, made[0].dtype.char)]
         self.units, self.width, self.checks = units, width, WRONG in fields
         self.grain = max(1, min(-(-units // 8), 32768 * units // max(elements, 1)))
@@ -98,7 +101,9 @@ class Kernel(Step):
             return None
         own = {p.buffer.number for p in self.made}
         given = [p for p in self.fields if isinstance(p, Place)]
-        return [(p.buffer, p.buffer.number in own, is_part(p, parts)) for p in given]
+        return [
+            (p.buffer, p.buffer.number in own, p.buffer.number not in self._shared and is_part(p, parts)) for p in given
+        ]
 
     def body(self) -> list[str]:
         return [_task(self.fields), f"f->kernels.{word(*self.kernels[0])}(&given, begin, end);"]

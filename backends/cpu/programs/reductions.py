@@ -170,13 +170,16 @@ class _Fold(_Reading):
         self.kept, (self.own,) = collapsed([shape[a] for a in kept], [[steps[a] for a in kept]])
         self.gone, (self.lost,) = collapsed([shape[a] for a in gone], [[steps[a] for a in gone]])
         self.rowwise = bool(self.gone) and not (self.kept and abs(self.own[-1]) < abs(self.lost[-1]))
+        last = max((a for a in kept if shape[a] > 1), default=0)
+        first = min((a for a in gone if shape[a] > 1), default=len(shape))
+        self._in_front = last < first  # the axes that stay: row k of what is read is for result k
         if self.kept:
             self.units = self.kept[0]
             narrow = 1 if self.rowwise or len(self.kept) > 1 else NARROW
             self.grain = max(narrow, 32768 * self.units // max(self.elements, 1))
 
     def proposals(self) -> list[tuple[int, int]]:
-        rows = self.rowwise and len(self.kept) == 1
+        rows = self.rowwise and len(self.kept) == 1 and self._in_front
         return [(self.kept[0], self.elements // self.kept[0])] if rows else []
 
     def accesses(self, parts: int, width: int) -> list[tuple[Buffer, bool, bool]] | None:

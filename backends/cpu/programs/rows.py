@@ -105,7 +105,7 @@ def _plan_norm(planner: Planner, equation: Equation) -> None:
     assert split is not None
     y = planner.result(equation.results[0])
     fields = [*given, *[None] * (3 - len(given)), y, split[1], *_options(equation)]
-    planner.append(Kernel("norms.layer_norm", fields, [y], split[0], x.size, split[1]))
+    planner.append(Kernel("norms.layer_norm", fields, [y], split[0], x.size, split[1], shared=given[1:]))
 
 
 def _plan_standardise_pull(planner: Planner, equation: Equation) -> None:

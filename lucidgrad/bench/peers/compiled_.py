@@ -15,17 +15,20 @@ def _step(function, *arrays):
 
 
 def forward(case):
-    return _step(lambda *inputs: (case.program(lg, *inputs),), *case.inputs)
+    formula, n = case.formula, case.n  # a program depends on what the function holds: not on all that a case has
+    return _step(lambda *inputs: (formula(lg, n, *inputs),), *case.inputs)
 
 
 def gradient(case):
+    formula, n, wrt = case.formula, case.n, case.wrt
+
     def value_and_gradients(seed, *inputs):
         def of_wanted(*wanted):
             arguments = list(inputs)
-            arguments[case.wrt] = wanted
-            return case.program(lg, *arguments)
+            arguments[wrt] = wanted
+            return formula(lg, n, *arguments)
 
-        y, vjp = lg.func.vjp(of_wanted, *inputs[case.wrt])
+        y, vjp = lg.func.vjp(of_wanted, *inputs[wrt])
         return y, *vjp(seed)
 
     return _step(value_and_gradients, case.cotangent, *case.inputs)
