@@ -1,6 +1,8 @@
-"""Folders of compiled code that later processes load: whoever could write there could run anything as this user."""
+"""The compiler, and folders of compiled code that later processes load.
 
-import hashlib
+Whoever could write there could run anything as this user. A builder that is a process of its own loads this file alone.
+"""
+
 import os
 import stat
 import threading
@@ -10,14 +12,54 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess
+    from hashlib import sha256
+else:
+    try:  # Python's own, as its `random` has it: hashlib loads all of OpenSSL, which takes longer than what it is for
+        from _sha2 import sha256
+    except ImportError:
+        try:
+            from _sha256 import sha256
+        except ImportError:
+            from hashlib import sha256
 
-__all__ = ["Hung", "digest", "make_private", "replace", "run", "seal", "sealed"]
+__all__ = [
+    "Hung", "compiler", "complaint", "digest", "home", "make_private", "replace", "run", "seal", "sealed",
+    "switched_off",
+]  # fmt: skip
 
 _SEAL = 32  # bytes of a hash, behind what it is of: loaders of libraries don't look there
 
 
 class Hung(OSError):
     """A program that did not end in time."""
+
+
+def switched_off() -> bool:
+    """Whether the environment says that nothing is to be compiled."""
+    return os.environ.get("LUCIDGRAD_COMPILED", "1").strip().lower() in ("0", "off", "false", "no")
+
+
+def compiler() -> str:
+    """The C compiler that the environment names, else the system's; raises OSError."""
+    import shutil
+
+    chosen = os.environ.get("LUCIDGRAD_CC")
+    for name in [chosen] if chosen else ["cc", "gcc", "clang"]:
+        if found := shutil.which(name):
+            return str(Path(found).absolute())
+    raise FileNotFoundError(f"LUCIDGRAD_CC={chosen} names no program" if chosen else "no C compiler: cc, gcc or clang")
+
+
+def complaint(done: "subprocess.CompletedProcess[str]") -> str:
+    """What a compiler said that failed, in one line."""
+    lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
+    return lines[0] if lines else f"exit status {done.returncode}"
+
+
+def home(name: str) -> Path:
+    """Where what is compiled for a purpose lies."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(root) / "lucidgrad" / name
 
 
 def make_private(folder: Path) -> None:
@@ -38,7 +80,7 @@ def seal(path: Path) -> None:
     """Write a file's hash behind it, and all of it to the disk."""
     with path.open("r+b") as file:
         content = file.read()
-        file.write(hashlib.sha256(content).digest())
+        file.write(sha256(content).digest())
         file.flush()
         os.fsync(file.fileno())
 
@@ -49,7 +91,7 @@ def sealed(path: Path) -> bool:
         content = path.read_bytes()
     except OSError:
         return False
-    return hashlib.sha256(content[:-_SEAL]).digest() == content[-_SEAL:]
+    return sha256(content[:-_SEAL]).digest() == content[-_SEAL:]
 
 
 def replace(path: Path, write: Callable[[Path], object]) -> None:
@@ -93,7 +135,7 @@ def run(
 
 def digest(*parts: str | bytes) -> str:
     """A hash of several texts, each with its boundaries."""
-    state = hashlib.sha256()
+    state = sha256()
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part
         state.update(len(raw).to_bytes(8, "little") + raw)

@@ -26,9 +26,10 @@ def step_of(recipe: Any, kind: Any) -> Callable[..., Any]:
     rules = [recipe.primitive.rules[i] for i in wanted]
     single = recipe.only is not None
     step = _written_step(wanted, words, single)(*rules)
-    adding = getattr(device.by_array.get(kind), "adding", None)
-    if adding and single and recipe.primitive.placing:
-        return _placing_step(recipe, adding, step)
+    if single and recipe.primitive.placing:
+        adding = getattr(device.by_array.get(kind), "adding", None)
+        if adding:
+            return _placing_step(recipe, adding, step)
     fuses = getattr(device.by_array.get(kind), "fuses", False) and not all(map(_passes_on, rules, words))
     fused = recipe.fused(kind, tuple(i in wanted for i in range(len(recipe.primitive.arrays)))) if fuses else None
     if fused is None:

@@ -5,8 +5,8 @@ The names of the Array API standard have its meaning; other names have NumPy's, 
 
 import importlib as _importlib
 import sys as _sys
+import typing as _typing
 from math import e, inf, nan, pi
-from typing import Any as _Any
 
 from .autograd.modes import (
     enable_grad,
@@ -22,288 +22,9 @@ from .core.device import Device as device, get_default_device, set_default_devic
 from .core.dtype import get_default_dtype, named as _named, set_default_dtype
 from .core.engine import tape_namespace as _tape_namespace
 from .core.errors import DeviceError, GradArgError, OutOfMemoryError
-from .ops.counting import bincount, bucketize, digitize, histc, histogram, unique
-from .ops.elementwise.activation import (
-    celu,
-    elu,
-    gelu,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    logsigmoid,
-    mish,
-    relu,
-    relu6,
-    selu,
-    sigmoid,
-    silu,
-    softplus,
-    softshrink,
-    softsign,
-    tanhshrink,
-    threshold,
-)
-from .ops.elementwise.arithmetic import (
-    add,
-    addcdiv,
-    addcmul,
-    deg2rad,
-    div,
-    divide,
-    floor_divide,
-    fmod,
-    lerp,
-    multiply,
-    negative,
-    positive,
-    rad2deg,
-    reciprocal,
-    remainder,
-    rsub,
-    square,
-    subtract,
-)
-from .ops.elementwise.choice import clamp, clamp_max, clamp_min, clip, fmax, fmin, maximum, minimum, nan_to_num, where
-from .ops.elementwise.comparison import (
-    allclose,
-    array_equal,
-    bitwise_and,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    eq,
-    equal,
-    ge,
-    greater,
-    greater_equal,
-    gt,
-    isclose,
-    isfinite,
-    isinf,
-    isnan,
-    isneginf,
-    isposinf,
-    isreal,
-    le,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    lt,
-    ne,
-    not_equal,
-    signbit,
-)
-from .ops.elementwise.complex import abs, angle, conj, copysign, hypot, imag, real, sgn, sign
-from .ops.elementwise.copies import astype, clone
-from .ops.elementwise.exponential import (
-    exp,
-    exp2,
-    expm1,
-    float_power,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    pow,
-    rsqrt,
-    sqrt,
-    xlogy,
-)
-from .ops.elementwise.rounding import ceil, floor, heaviside, nextafter, round, trunc
-from .ops.elementwise.trigonometric import (
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    cos,
-    cosh,
-    sin,
-    sinc,
-    sinh,
-    tan,
-    tanh,
-)
-from .ops.indexing.scattering import index_copy, index_fill, index_put, masked_scatter, scatter_reduce
-from .ops.indexing.selection import gather, index_add, index_select, masked_fill, masked_select, scatter, scatter_add
-from .ops.indexing.taking import take, take_along_axis
-from .ops.linalg.einsum import einsum
-from .ops.linalg.norms import cdist, norm
-from .ops.linalg.products import (
-    addmm,
-    baddbmm,
-    bmm,
-    dot,
-    inner,
-    kron,
-    matmul,
-    mm,
-    mv,
-    outer,
-    tensordot,
-    trace,
-    vdot,
-    vecdot,
-)
-from .ops.quantiles import kthvalue, median, mode, nanmedian, nanpercentile, nanquantile, percentile, quantile
-from .ops.reduction import (
-    all,
-    amax,
-    amin,
-    any,
-    argmax,
-    argmin,
-    count_nonzero,
-    logsumexp,
-    max,
-    mean,
-    min,
-    prod,
-    std,
-    sum,
-    var,
-)
-from .ops.scan import cummax, cummin, cumulative_prod, cumulative_sum, diff, logcumsumexp
-from .ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
-from .ops.shape.arrangement import (
-    argwhere,
-    diag,
-    diag_embed,
-    diagflat,
-    fliplr,
-    flipud,
-    narrow,
-    rot90,
-    select,
-    take_along_dim,
-    unbind,
-    unfold,
-    vander,
-)
-from .ops.shape.diagonals import diagonal, tril, triu
-from .ops.shape.joining import (
-    array_split,
-    cat,
-    chunk,
-    column_stack,
-    concat,
-    dstack,
-    hstack,
-    pad,
-    repeat,
-    split,
-    stack,
-    tile,
-    unstack,
-    vstack,
-)
-from .ops.shape.layout import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_arrays,
-    broadcast_shapes,
-    broadcast_to,
-    expand_dims,
-    flatten,
-    flip,
-    matrix_transpose,
-    meshgrid,
-    moveaxis,
-    movedim,
-    permute_dims,
-    ravel,
-    reshape,
-    roll,
-    squeeze,
-    swapaxes,
-    transpose,
-    unflatten,
-)
-from .ops.softmax import log_softmax, softmax
-from .ops.sorting import argsort, nonzero, searchsorted, sort, topk
-from .ops.special.entropy import entr, expit, logit
-from .ops.special.error import erf, erfc, erfinv
-from .ops.statistics import (
-    average,
-    corrcoef,
-    cov,
-    cumprod,
-    cumsum,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-    ptp,
-    std_mean,
-    var_mean,
-)
 from .tensor import Tensor  # isort: split
 
 from . import autograd
-from .config import __version__, get_num_threads, set_num_threads, show_config
-from .creation import (
-    arange,
-    as_tensor,
-    asarray,
-    empty,
-    empty_like,
-    eye,
-    from_dlpack,
-    from_numpy,
-    frombuffer,
-    full,
-    full_like,
-    is_tensor,
-    linspace,
-    logspace,
-    ones,
-    ones_like,
-    scalar_tensor,
-    tensor,
-    zeros,
-    zeros_like,
-)
-from .datatypes import can_cast, finfo, iinfo, isdtype, promote_types, result_type
-from .determinism import (
-    are_deterministic_algorithms_enabled,
-    get_float32_matmul_precision,
-    set_float32_matmul_precision,
-    use_deterministic_algorithms,
-)
-from .inspection import VERSIONS as _VERSIONS, __array_namespace_info__
-from .random import (
-    Generator,
-    bernoulli,
-    get_rng_state,
-    manual_seed,
-    multinomial,
-    normal,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-    set_rng_state,
-    uniform,
-)
 from .refusals import guard as _guard
 
 bool, int8, int16, int32, int64 = map(_named, ("bool", "int8", "int16", "int32", "int64"))
@@ -313,11 +34,14 @@ complex64, complex128 = map(_named, ("complex64", "complex128"))
 
 newaxis = None
 
-__array_api_version__ = _VERSIONS[-1]
+if _typing.TYPE_CHECKING:
+    from .creation import tensor
+else:
+    del tensor  # the module of this name; the function is loaded when it is asked for
 
 _tape_namespace.public = _sys.modules[__name__]
 
-#: Names that few programs need and that take a while to import: loaded when first asked for.
+#: Names that are loaded when they are first asked for: modules, and what belongs to them.
 _LATER = {
     "cudasim": ".cudasim",
     "custom_vjp": ".autograd.function",
@@ -341,6 +65,7 @@ _LATER = {
     "numpy": ".numpy",
     "optim": ".optim",
     "profiler": ".profiler",
+    "random": ".random",
     "save": ".files",
     "signal": ".signal",
     "special": ".special",
@@ -351,33 +76,99 @@ _LATER = {
     "viz": ".viz",
 }
 
-#: The same of functions, by module.
+#: The same of functions, by modules: a family is imported with the first of its functions.
 _FUNCTIONS = {
+    ".config": "__version__ get_num_threads set_num_threads show_config",
+    ".creation": """
+        arange as_tensor asarray empty empty_like eye from_dlpack from_numpy frombuffer full full_like is_tensor
+        linspace logspace ones ones_like scalar_tensor tensor zeros zeros_like
+    """,
+    ".datatypes": "can_cast finfo iinfo isdtype promote_types result_type",
+    ".determinism": """
+        are_deterministic_algorithms_enabled get_float32_matmul_precision set_float32_matmul_precision
+        use_deterministic_algorithms
+    """,
     ".distributions.counts": "binomial poisson",
+    ".inspection": "__array_api_version__ __array_namespace_info__",
     ".linalg": "cholesky cross det matrix_exp matrix_power slogdet",
     ".nn.functional": """
-        adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d
-        conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm layer_norm
-        max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm rrelu
+        adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear channel_shuffle conv1d conv2d conv3d
+        conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout
+        group_norm layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle
+        prelu rms_norm rrelu
     """,
-    ".ops.curves": "convolve correlate cumulative_trapezoid ediff1d interp trapezoid",
     ".ops.combinations": "block_diag cartesian_prod combinations tril_indices triu_indices unravel_index",
+    ".ops.counting": "bincount bucketize digitize histc histogram unique",
+    ".ops.curves": "convolve correlate cumulative_trapezoid ediff1d interp trapezoid",
+    ".ops.elementwise.activation": """
+        celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu relu6 selu
+        sigmoid silu softplus softshrink softsign tanhshrink threshold
+    """,
+    ".ops.elementwise.arithmetic": """
+        add addcdiv addcmul deg2rad div divide floor_divide fmod lerp multiply negative positive rad2deg
+        reciprocal remainder rsub square subtract
+    """,
+    ".ops.elementwise.choice": "clamp clamp_max clamp_min clip fmax fmin maximum minimum nan_to_num where",
+    ".ops.elementwise.comparison": """
+        allclose array_equal bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift
+        bitwise_xor eq equal ge greater greater_equal gt isclose isfinite isinf isnan isneginf isposinf isreal
+        le less less_equal logical_and logical_not logical_or logical_xor lt ne not_equal signbit
+    """,
+    ".ops.elementwise.complex": "abs angle conj copysign hypot imag real sgn sign",
     ".ops.elementwise.composition": "complex frac frexp gcd lcm ldexp polar view_as_complex view_as_real",
+    ".ops.elementwise.copies": "astype clone",
+    ".ops.elementwise.exponential": """
+        exp exp2 expm1 float_power log log10 log1p log2 logaddexp logaddexp2 pow rsqrt sqrt xlogy
+    """,
+    ".ops.elementwise.rounding": "ceil floor heaviside nextafter round trunc",
+    ".ops.elementwise.trigonometric": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinc sinh tan tanh",
     ".ops.indexing.placement": """
         diagonal_scatter index_reduce nonzero_static put repeat_interleave select_scatter slice_scatter
     """,
+    ".ops.indexing.scattering": "index_copy index_fill index_put masked_scatter scatter_reduce",
+    ".ops.indexing.selection": "gather index_add index_select masked_fill masked_select scatter scatter_add",
+    ".ops.indexing.taking": "take take_along_axis",
     ".ops.linalg.chains": "addbmm addmv addr chain_matmul ger",
     ".ops.linalg.classics": "inverse logdet lu lu_solve orgqr pinverse qr renorm svd",
+    ".ops.linalg.einsum": "einsum",
     ".ops.linalg.equations": "cholesky_inverse cholesky_solve triangular_solve",
     ".ops.linalg.factors": "geqrf lu_unpack ormqr",
+    ".ops.linalg.norms": "cdist norm",
+    ".ops.linalg.products": "addmm baddbmm bmm dot inner kron matmul mm mv outer tensordot trace vdot vecdot",
     ".ops.linalg.subspaces": "lobpcg pca_lowrank svd_lowrank",
-    ".ops.shape.joining": "split_with_sizes",
+    ".ops.quantiles": "kthvalue median mode nanmedian nanpercentile nanquantile percentile quantile",
+    ".ops.reduction": "all amax amin any argmax argmin count_nonzero logsumexp max mean min prod std sum var",
+    ".ops.scan": "cummax cummin cumulative_prod cumulative_sum diff logcumsumexp",
+    ".ops.sets": "isin unique_all unique_counts unique_inverse unique_values",
+    ".ops.shape.arrangement": """
+        argwhere diag diag_embed diagflat fliplr flipud narrow rot90 select take_along_dim unbind unfold vander
+    """,
+    ".ops.shape.diagonals": "diagonal tril triu",
+    ".ops.shape.joining": """
+        array_split cat chunk column_stack concat dstack hstack pad repeat split split_with_sizes stack tile
+        unstack vstack
+    """,
+    ".ops.shape.layout": """
+        atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to expand_dims flatten flip
+        matrix_transpose meshgrid moveaxis movedim permute_dims ravel reshape roll squeeze swapaxes transpose
+        unflatten
+    """,
     ".ops.shape.partition": "adjoint dsplit hsplit t tensor_split vsplit",
+    ".ops.softmax": "log_softmax softmax",
+    ".ops.sorting": "argsort nonzero searchsorted sort topk",
     ".ops.special.bessel": "i0",
+    ".ops.special.entropy": "entr expit logit",
+    ".ops.special.error": "erf erfc erfinv",
     ".ops.special.gamma": "digamma lgamma mvlgamma polygamma",
     ".ops.special.incomplete": "igamma igammac",
-    ".ops.summaries": """
-        aminmax dist gradient histogramdd msort pdist unique_consecutive
+    ".ops.statistics": """
+        average corrcoef cov cumprod cumsum nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar ptp
+        std_mean var_mean
+    """,
+    ".ops.summaries": "aminmax dist gradient histogramdd msort pdist unique_consecutive",
+    ".random": """
+        bernoulli Generator get_rng_state manual_seed multinomial normal rand rand_like randint randint_like
+        randn randn_like randperm set_rng_state uniform
     """,
     ".signal.spectra": "bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft",
 }
@@ -400,7 +191,7 @@ _ALIASES = {
 }  # fmt: skip
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> _typing.Any:
     if name in _LATER:
         module = _importlib.import_module(_LATER[name], __name__)
         found = module if _LATER[name] == f".{name}" else getattr(module, name)
@@ -420,13 +211,9 @@ _MODULES = [name for name, found in vars().items() if isinstance(found, type(_sy
 
 __all__ = [name for name in dir() if not name.startswith("_") and name not in _MODULES] + [
     "autograd",
-    "random",
     *_LATER,
     *_ALIASES,
     *_METHODS,
-    "__array_api_version__",
-    "__array_namespace_info__",
-    "__version__",
 ]
 
 

@@ -12,8 +12,8 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     """Choose algorithms that give the same bits every time, where a faster one would not.
 
     On CUDA that is adding at positions (the gradient of indexing, `take`, embeddings): it sorts the positions
-    instead of adding with atomic operations, whose order changes. All else is deterministic anyway, so there is
-    nothing to warn of.
+    instead of adding with atomic operations, whose order changes; and the gradient of attention's queries, which have
+    a launch of their own then. All else is deterministic anyway, so there is nothing to warn of.
 
     Examples
     --------

@@ -4,13 +4,15 @@ The tensor's old value lives on in the graph through its old node; the tensor ta
 result. Written through a view, the base's history becomes "the base, overwritten at these places".
 """
 
+import functools
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 from .core import device, dtype as dtypes
 from .core.box import INFERENCE, Alias, Box
-from .core.dispatch import complexes, compute, copies, history, meet, move_retain, node_of, record, unified, unwrap
+from .core.dispatch import bound, complexes, compute, history, meet, move_retain, node_of, record, unified, unwrap
 from .core.items import Input, Meta
 from .core.modes import state, unusual
 from .core.primitive import LINEAR, Primitive, primitive, registry
@@ -334,3 +336,25 @@ def _overwritten(x: Any, node: Any) -> Any:
             return history(x)
         at = at.origin
     return node
+
+
+# -- libraries that copy where others give views
+#: By their ids, tensors that would share memory with another but for their library, which copies; and that other one.
+copies: dict[int, tuple[Any, Any]] = {}
+
+
+def track_copy(x: Any, out: Any, name: str, keywords: dict[str, Any]) -> None:
+    """If the library copied where others give a view, note it: neither tensor may be written while both are alive."""
+    find = device.copying.get(type(x.array))
+    if find is not None and find(name, keywords):
+        alias = x._alias  # in inference mode nobody knows what a tensor is a view of, but for its memory
+        base = x if alias is None else storage(x.array) if alias is INFERENCE else alias.base
+        _, source = copies.get(id(x), (None, weakref.ref(base)))
+        copies[id(out)] = weakref.ref(out, functools.partial(_forget, id(out))), source
+
+
+def _forget(key: int, _: Any) -> None:
+    copies.pop(key, None)
+
+
+bound["track_copy"] = track_copy

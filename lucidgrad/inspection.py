@@ -13,6 +13,8 @@ from .datatypes import KINDS
 #: The versions of the standard that can be asked for, the newest last.
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
+__array_api_version__ = VERSIONS[-1]
+
 
 class Info:
     """The answers of ``__array_namespace_info__()``."""

@@ -182,7 +182,7 @@ def _watch(primitive: Any, kernel: Callable[..., Any]) -> _Timed:
 
 
 def _tables() -> Iterable[tuple[Primitive, dict[Any, Any]]]:
-    for primitive in list(registry.values()):
+    for primitive in registry.loaded():
         for table in (primitive.kernels, *primitive.by_dtype.values()):
             yield primitive, table
 

@@ -88,6 +88,17 @@ def _drawn_seed() -> int:
 
 _seed: dict[str, int] = {}
 _defaults: dict[Device, Generator] = {}
+_of_parent: list[Generator] = []  # alive, since to free them would ask their devices
+
+
+def _leave_devices() -> None:
+    """A forked process can't use its parent's devices: to seed their generators might wait for ever."""
+    for where in [where for where in _defaults if where.type != "cpu"]:
+        _of_parent.append(_defaults.pop(where))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_devices)
 
 
 def manual_seed(seed: int) -> Generator:

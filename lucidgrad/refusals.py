@@ -443,6 +443,11 @@ def guard_methods(owner: type, quick: Iterable[str] = ()) -> None:
             setattr(owner, name, guarded(found))
 
 
+def guarded_if_plain(found: Any) -> Any:
+    """The same for something that may be a function."""
+    return guarded(found) if _is_plain(found) else found
+
+
 def _is_plain(found: Any) -> bool:
     if not isinstance(found, types.FunctionType) or hasattr(found, "primitive") or not _takes_any(found):
         return False

@@ -23,6 +23,7 @@ HOST = (
     "tests/engine/test_hooks.py",
     "tests/engine/test_inplace.py",
     "tests/engine/test_views.py",
+    "tests/engine/test_walks_inside.py",
 )
 DEVICE = ("tests/cudasim/test_arrays.py", "tests/cudasim/test_kernels.py", "tests/cudasim/test_memory.py")
 

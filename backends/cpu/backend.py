@@ -14,7 +14,7 @@ from lucidgrad.core.device import Device
 from lucidgrad.core.dispatch import complexes, floats, halves, numbers
 from lucidgrad.core.primitive import Primitive, Recipe
 
-from . import kernels, sampling
+from . import kernels
 from .kernels.elementwise import native
 
 if TYPE_CHECKING:
@@ -54,12 +54,18 @@ class CPU(Backend):
     library = np
     limit: ClassVar[int | None] = 8191  # from where on a loop of its own pays
     steady = True
-    adding = kernels.ADDING
     quiet = staticmethod(functools.partial(np.errstate, all="ignore"))
 
     def __init__(self) -> None:
         super().__init__()
-        self.kernels.update(kernels.TABLE)
+        self.kernels = kernels.Kernels()
+
+    @property
+    def adding(self) -> Mapping[str, Callable[..., Any]]:
+        """Kernels that add to an array which is there, by the names of those that make one."""
+        from .kernels.shape import ADDING
+
+        return ADDING
 
     def kernel_for(self, primitive: Primitive, kernel: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
         return kernels.COMPLEX.get(primitive.name, kernel) if dtype in complexes else kernel
@@ -170,4 +176,6 @@ class CPU(Backend):
         return np.random.default_rng(seed)
 
     def draw(self, source: Any, how: str, shape: tuple[int, ...], dtype: Any, *args: Any) -> Any:
+        from . import sampling
+
         return sampling.draw(source, how, shape, dtype, *args)

@@ -250,7 +250,7 @@ def _enable() -> None:
     numbers[ml_dtypes.bfloat16] = float
     brain = BrainCPU()
     brain.xp = _Names()  # type: ignore[assignment]
-    brain.kernels = {"elementwise_step": functools.partial(_step, cpu.kernels["elementwise_step"])}
+    brain.kernels = {"elementwise_step": lambda *args: _step(cpu.kernels["elementwise_step"], *args)}
     for kind in brain.array_types:
         device.by_array[kind] = brain
     for backend in (cpu, brain):

@@ -1,17 +1,24 @@
 """Builds the compiled engine with the system's compiler: at once, or in a process that outlives this one.
 
-That process runs this file as a script, which needs Python's own library alone: ``building.py SOURCE LIBRARY MARK``.
+That process runs this file as a script, ``building.py SOURCE LIBRARY MARK``: of the package it needs `caches` alone.
 """
 
 import contextlib
-import hashlib
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import sysconfig
+from importlib import util
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING or __name__ != "__main__":
+    from lucidgrad.backends import caches
+else:  # of the package nothing but this file and that one
+    _spec = util.spec_from_file_location("caches", Path(__file__).resolve().parents[1] / "caches.py")
+    caches = util.module_from_spec(_spec)
+    _spec.loader.exec_module(caches)
 
 __all__ = ["begin", "build"]
 
@@ -20,33 +27,19 @@ PATIENCE = 240  # seconds for the compiler
 
 
 def build(source: Path, library: Path) -> None:
-    """Compile a source; the library appears when it is whole, with its hash behind it. Raises OSError."""
+    """Compile a source; the library appears when it is whole, sealed. Raises OSError."""
     include = sysconfig.get_path("include")
     if not os.path.exists(os.path.join(include, "Python.h")):
         raise OSError(f"there is no Python.h in {include}; it comes with Python's development package")
-    scratch = library.with_name(f".{library.stem}.{os.getpid()}.so")
-    more = shlex.split(os.environ.get("LUCIDGRAD_CFLAGS", ""))
-    if sys.platform == "darwin":
-        more += ["-undefined", "dynamic_lookup"]
-    try:
-        done = subprocess.run(
-            [_compiler(), *FLAGS, *more, f"-I{include}", str(source), "-o", str(scratch)],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False,
-            env={**os.environ, "LC_ALL": "C"},
-        )  # fmt: skip
+    command = [caches.compiler(), *FLAGS, *shlex.split(os.environ.get("LUCIDGRAD_CFLAGS", ""))]
+    command += ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+
+    def compiled(scratch: Path) -> None:
+        done = caches.run([*command, f"-I{include}", source, "-o", scratch], PATIENCE, {**os.environ, "LC_ALL": "C"})
         if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if "error" in line] or [f"status {done.returncode}"]
-            raise OSError(f"the compiler says: {lines[0]}")
-        with scratch.open("r+b") as file:
-            content = file.read()
-            file.write(hashlib.sha256(content).digest())
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(library)
-    except subprocess.TimeoutExpired as error:
-        raise OSError(f"the compiler did not end within {PATIENCE} seconds") from error
-    finally:
-        scratch.unlink(missing_ok=True)
+            raise OSError(f"the compiler says: {caches.complaint(done)}")
+
+    caches.replace(library, compiled)
 
 
 def begin(source: Path, library: Path, mark: Path) -> bool:
@@ -64,14 +57,6 @@ def begin(source: Path, library: Path, mark: Path) -> bool:
         mark.unlink(missing_ok=True)
         raise OSError(f"the engine can't be built beside this process: {error}") from error
     return True
-
-
-def _compiler() -> str:
-    chosen = os.environ.get("LUCIDGRAD_CC")
-    for name in [chosen] if chosen else ["cc", "gcc", "clang"]:
-        if found := shutil.which(name):
-            return found
-    raise OSError(f"LUCIDGRAD_CC={chosen} names no program" if chosen else "no C compiler: cc, gcc or clang")
 
 
 def _main(source: Path, library: Path, mark: Path) -> None:

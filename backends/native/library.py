@@ -30,17 +30,16 @@ def insists() -> bool:
 
 def path() -> Path:
     """The library's place: it has a hash of all that it depends on in its name."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     flags = os.environ.get("LUCIDGRAD_CFLAGS", "")
-    key = caches.digest(SOURCE.read_bytes(), sys.version, sys.implementation.cache_tag or "", sys.platform, flags)
-    return Path(home) / "lucidgrad" / "engine" / f"engine-{key[:24]}.so"
+    source = b"".join(file.read_bytes() for file in sorted(SOURCE.parent.glob("*.[ch]")))
+    key = caches.digest(source, sys.version, sys.implementation.cache_tag or "", sys.platform, flags)
+    return caches.home("engine") / f"engine-{key[:24]}.so"
 
 
 def found() -> tuple[Any, str]:
     """The module and where it lies; or None and why there is none."""
     chosen = choice()
-    switched_off = os.environ.get("LUCIDGRAD_COMPILED", "1").strip().lower() in ("0", "off", "false", "no")
-    if chosen == "python" or (switched_off and chosen != "compiled"):
+    if chosen == "python" or (caches.switched_off() and chosen != "compiled"):
         return None, "LUCIDGRAD_ENGINE=python" if chosen == "python" else "switched off by LUCIDGRAD_COMPILED=0"
     reason = unfit()
     if reason is None:

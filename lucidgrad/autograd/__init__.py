@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from lucidgrad.refusals import guard as _guard
 
-from . import graph
-from .gradient import backward, grad
 from .modes import (
     enable_grad,
     inference_mode,
@@ -18,26 +16,30 @@ from .modes import (
 )
 
 if TYPE_CHECKING:
-    from . import forward_ad, function, functional
+    from . import forward_ad, function, functional, graph
     from .budget import memory_budget
     from .checks import GradcheckError, gradcheck, gradgradcheck
     from .explanation.answer import explain
     from .explanation.provenance import explaining
     from .function import Function
+    from .gradient import backward, grad
 
-#: What programs that train seldom need: loaded when first asked for.
+#: What is loaded when it is first asked for.
 _LATER = {
     "Function": ".function",
     "GradcheckError": ".checks",
     "anomaly": ".anomaly",
+    "backward": ".gradient",
     "detect_anomaly": ".anomaly",
     "explain": ".explanation.answer",
     "explaining": ".explanation.provenance",
     "forward_ad": ".forward_ad",
     "function": ".function",
     "functional": ".functional",
+    "grad": ".gradient",
     "gradcheck": ".checks",
     "gradgradcheck": ".checks",
+    "graph": ".graph",
     "memory_budget": ".budget",
     "set_detect_anomaly": ".anomaly",
 }
@@ -47,8 +49,9 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(_LATER[name], __name__)
-    found = globals()[name] = module if _LATER[name] == f".{name}" else getattr(module, name)
-    return found
+    globals()[name] = module if _LATER[name] == f".{name}" else getattr(module, name)
+    _guard(__name__, (name,))
+    return globals()[name]
 
 
 __all__ = [

@@ -12,10 +12,10 @@ from lucidgrad.autograd.anomaly import detect_anomaly as detect_anomaly
 from lucidgrad.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
 from lucidgrad.autograd.budget import memory_budget as memory_budget
 from lucidgrad.autograd.differences import GradcheckError as GradcheckError
+from lucidgrad.autograd.edges import GradientEdge
 from lucidgrad.autograd.explanation.answer import Explanation
 from lucidgrad.autograd.explanation.provenance import explaining as explaining
 from lucidgrad.autograd.function import Function as Function
-from lucidgrad.autograd.graph import GradientEdge
 from lucidgrad.autograd.modes import enable_grad as enable_grad
 from lucidgrad.autograd.modes import inference_mode as inference_mode
 from lucidgrad.autograd.modes import no_grad as no_grad

@@ -60,7 +60,11 @@ def accumulate(found: dict[Any, Any], owners: Sequence[tuple[Any, Any]], create_
                     if name not in new:
                         tensors.append(tensor)
                     alone = sys.getrefcount(g) == _ALONE
-                    new[name] = _sum(old, g, alone, create_graph)
+                    home = backends.get(type(g)) if alone and old is None and not create_graph else None
+                    if home is not None and home.steady and home.owns(g):
+                        new[name] = box(home.settle(g))  # a sum over all elements may be a number of NumPy's
+                    else:
+                        new[name] = _sum(old, g, alone, create_graph)
                 elif backends[type(old.array)].steady:
                     touch(old.array)
                     targets.append(old.array)
@@ -88,8 +92,6 @@ def _adds_in_place(old: Any, g: Any) -> bool:
 
 def _sum(old: Any, g: Any, alone: bool, create_graph: bool) -> Any:
     backend = device.by_array[type(raw(g))]
-    if alone and old is None and not create_graph and backend.steady and backend.owns(g):
-        return box(backend.settle(g))  # a sum over all elements may be a number of NumPy's
     with backend.at(raw(g)):
         here = place_of(raw(g))
         if here is not None and old is not None:

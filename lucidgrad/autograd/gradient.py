@@ -18,7 +18,7 @@ from lucidgrad.levels.layer import Layer, Level, run
 from lucidgrad.tensor import Tensor
 
 from .accumulation import accumulate
-from .graph import GradientEdge
+from .edges import GradientEdge
 from .modes import enable_grad, no_grad
 
 TensorOrEdge = Tensor | GradientEdge

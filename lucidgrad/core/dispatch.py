@@ -16,7 +16,7 @@ from .errors import DeviceError
 from .items import meta_of
 from .modes import recorded, state, unusual
 from .primitive import ELEMENTWISE, Primitive, registry
-from .tape import Extras, Fork, Node, Output, make_node, storage
+from .tape import NOTHING, Extras, Fork, Node, Output, make_node
 
 SCALARS = (bool, int, float, complex)
 
@@ -31,7 +31,8 @@ numbers: dict[type, type] = {}
 #: What is defined above the engine, by name: ``Tensor``, which results are boxed in; ``refuse``, which says what is
 #: wrong with a call; ``only_real``, which refuses complex numbers; ``in_single``, which computes in float32 what is
 #: given in 16 bits; ``widest`` and ``in_widest``, for floats of several dtypes; ``setting``, which makes a number of
-#: what stands for one; ``joined`` and ``parted``, for calls with any number of tensors or results that are alike.
+#: what stands for one; ``joined`` and ``parted``, for calls with any number of tensors or results that are alike;
+#: ``track_copy``, for libraries that copy where others give views.
 bound: dict[str, Any] = {}
 
 
@@ -186,25 +187,7 @@ def track_view(x: Any, out: Any, primitive: Primitive, keywords: dict[str, Any])
         if storage(out.array) is storage(x.array):
             out._alias = alias_of(x, ((primitive, keywords),))
         if device.copying:
-            track_copy(x, out, primitive.name, keywords)
-
-
-#: By their ids, tensors that would share memory with another but for their library, which copies; and that other one.
-copies: dict[int, tuple[Any, Any]] = {}
-
-
-def track_copy(x: Any, out: Any, name: str, keywords: dict[str, Any]) -> None:
-    """If the library copied where others give a view, note it: neither tensor may be written while both are alive."""
-    find = device.copying.get(type(x.array))
-    if find is not None and find(name, keywords):
-        alias = x._alias  # in inference mode nobody knows what a tensor is a view of, but for its memory
-        base = x if alias is None else storage(x.array) if alias is INFERENCE else alias.base
-        _, source = copies.get(id(x), (None, weakref.ref(base)))
-        copies[id(out)] = weakref.ref(out, functools.partial(_forget, id(out))), source
-
-
-def _forget(key: int, _: Any) -> None:
-    copies.pop(key, None)
+            bound["track_copy"](x, out, primitive.name, keywords)
 
 
 def share_memory(primitive: Primitive, x: Any, out: Sequence[Any], keywords: dict[str, Any]) -> None:
@@ -213,7 +196,7 @@ def share_memory(primitive: Primitive, x: Any, out: Sequence[Any], keywords: dic
         if type(made.array) is type(x.array):
             made._alias = alias_of(x, (), f"is one of several views that {primitive.name} returned")
             if device.copying:
-                track_copy(x, made, primitive.name, keywords)
+                bound["track_copy"](x, made, primitive.name, keywords)
 
 
 def alias_of(x: Any, steps: tuple[Any, ...], barrier: str | None = None) -> Alias | None:
@@ -396,7 +379,7 @@ def record(
     origin = inputs if recipe.only is None else inputs[recipe.index]
     extras = extras_of(first, *arrays)
     if node_type is not Node:
-        extras = Extras(extras and extras.place)
+        extras = NOTHING if extras is None else Extras(extras.place)
     saved = recipe.save(y, arrays, keywords)
     return make_node(node_type, recipe, saved, origin, fits(first, *arrays), extras, y, arrays, keywords)
 

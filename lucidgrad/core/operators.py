@@ -48,8 +48,14 @@ def _generic_op(primitive: Primitive) -> Callable[..., Any]:
     inputs = 0 if primitive.variadic else len(primitive.arrays)
     parts = "parted" if primitive.view and primitive.outputs and len(primitive.arrays) == 1 else None
     usual = ("joined" if not primitive.outputs else None) if primitive.variadic else parts
+    core: Any = native.operator if usual else None  # which is asked at the first call
 
     def op(*args: Any, **keywords: Any) -> Any:
+        nonlocal core
+        if core is native.operator:
+            core = native.operator(primitive, primitive.arrays, op)
+        elif core is not None and (made := core(*args, **keywords)) is not None:
+            return made
         if primitive.variadic and len(args) >= 1 and isinstance(args[0], (list, tuple)):
             args, extra = tuple(args[0]), args[1:]
         else:

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from lucidgrad.later import Table
 from lucidgrad.spelling import BY_NAME, BY_POSITION, EITHER, REQUIRED, SEVERAL, Parameter, signature
 
 from . import device
@@ -19,8 +20,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-#: Every declared primitive by name: where rules, back ends and namespaces meet.
-registry: dict[str, "Primitive"] = {}
+#: Every primitive by name: where rules, back ends and namespaces meet. Families are loaded when they are asked for.
+registry: Table["Primitive"] = Table()
 
 
 class Kind(NamedTuple):
@@ -183,7 +184,6 @@ class Primitive:
     """
 
     silenced: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    placing = False  # whether its rule is one call that puts the cotangent among zeros: walks may add it to a sum
 
     def __init__(
         self,
@@ -200,6 +200,7 @@ class Primitive:
         inline: bool = False,
         casts: bool = False,
         real: bool = False,
+        placing: bool = False,
     ) -> None:
         code, defaults = program.__code__, program.__defaults__ or ()  # inspect.signature costs an import its time
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -222,7 +223,7 @@ class Primitive:
         self.name, self.program, self.kind, self.jvp, self.batch = program.__name__, program, kind, jvp, batch
         self.view, self.outputs, self.dtype, self.inline, self.casts = view, outputs, dtype, inline, casts
         self.precision, self.single = precision, vjp is not None and (kind.single if single is None else single)
-        self.arrays, self.real = arrays[1:], real
+        self.arrays, self.real, self.placing = arrays[1:], real, placing
         self.optional = {name for name in self.arrays if name in given}
         self.keywords = {name: given.get(name, REQUIRED) for name in metadata}
         self.positional = tuple(name for name in metadata if name in names[: code.co_argcount])
@@ -315,10 +316,9 @@ class Primitive:
 
     def recipe(self, wanted: tuple[int, ...], large: bool = False) -> Recipe:
         """The rules for these inputs and for results that are large or not, made once."""
-        found = self._recipes.get((wanted, large))
-        if found is None:
-            found = self._recipes[wanted, large] = Recipe(self, wanted, large)
-        return found
+        if (wanted, large) not in self._recipes:
+            self._recipes[wanted, large] = Recipe(self, wanted, large)
+        return self._recipes[wanted, large]
 
 
 def primitive(
@@ -335,6 +335,7 @@ def primitive(
     inline: bool = False,
     casts: bool = False,
     real: bool = False,
+    placing: bool = False,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Callable[P, R]]:
     """Declare a primitive: the decorated program computes it with any namespace ``xp``.
 
@@ -371,11 +372,14 @@ def primitive(
         The public function of one array takes a ``dtype``, too, which the array is cast to first.
     real
         It computes with real numbers alone: complex ones, which would lose their imaginary parts, are refused.
+    placing
+        The rule is one call that puts the cotangent among zeros: walks may add it to a sum instead.
     """
     from .operators import compile_op
 
     def declare(program: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
-        made = Primitive(program, kind, vjp, jvp, batch, view, outputs, dtype, precision, single, inline, casts, real)
+        words = view, outputs, dtype, precision, single, inline, casts, real, placing
+        made = Primitive(program, kind, vjp, jvp, batch, *words)
         made.op = compile_op(made)
         functools.update_wrapper(made.op, program, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         del made.op.__wrapped__  # type: ignore[attr-defined]  # its signature has xp, ours has not

@@ -108,15 +108,15 @@ class Handle:
     """
 
     __slots__ = ("_hooks", "_key")
-    _keys = itertools.count()
+    _keys, changes = itertools.count(), -1  # the second one is another whenever a hook has come or gone
 
     def __init__(self, hooks: dict[int, Any], hook: Callable[..., Any]) -> None:
-        self._hooks = hooks
-        self._key = next(self._keys)
-        hooks[self._key] = hook
+        self._hooks, self._key = hooks, next(self._keys)
+        hooks[self._key], Handle.changes = hook, self._key
 
     def remove(self) -> None:
         self._hooks.pop(self._key, None)
+        Handle.changes = next(self._keys)
 
     def __enter__(self) -> "Handle":
         return self
@@ -156,6 +156,10 @@ class Extras:
 _NO_HOOKS: dict[int, Any] = {}
 
 
+#: Extras with nothing in them, which nodes share that are never plain.
+NOTHING = Extras()
+
+
 class GraphNode:
     """What every node offers to users: a name, where it leads, hooks.
 
@@ -180,8 +184,8 @@ class GraphNode:
     def more(self) -> Extras:
         """The extras of this node alone, made if there are none yet."""
         extras = self.extras
-        if type(extras) is not Extras:
-            self.extras = extras = Extras(extras)  # a slot of every subclass
+        if type(extras) is not Extras or extras is NOTHING:
+            self.extras = extras = Extras(None if extras is None else extras.place)  # a slot of every subclass
         return extras
 
     def name(self) -> str:
@@ -255,7 +259,7 @@ class Node(GraphNode):
 
 
 class Fork(Node):
-    """A node with several outputs: each tensor points to an `Output` of it. It always has extras."""
+    """A node with several outputs: each tensor points to an `Output` of it. All of them always have extras."""
 
     __slots__ = ("metas", "outputs")
 
@@ -280,7 +284,7 @@ class Output(GraphNode):
 
     def __init__(self, fork: Fork, index: int) -> None:
         self.fork, self.index, self.origin, self.when = fork, index, (fork,), next(clock)
-        self.extras = Extras(fork.extras.place)
+        self.extras = NOTHING if fork.extras.place is None else Extras(fork.extras.place)
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

@@ -26,8 +26,9 @@ class _Required:
 #: The default of a setting that every group has to give.
 required = _Required()
 
-_before_all: dict[int, Any] = {}
-_after_all: dict[int, Any] = {}
+#: Hooks around the steps of all optimisers.
+before_all: dict[int, Any] = {}
+after_all: dict[int, Any] = {}
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> Handle:
@@ -44,7 +45,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> Handle:
     >>> steps
     [1.0]
     """
-    return Handle(_before_all, hook)
+    return Handle(before_all, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> Handle:
@@ -61,7 +62,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> Handle:
     >>> steps
     [0.5]
     """
-    return Handle(_after_all, hook)
+    return Handle(after_all, hook)
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,7 +70,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def wrapped(self: "Optimizer", *args: Any, **kwargs: Any) -> Any:
-        if not (self._before_step or self._after_step or _before_all or _after_all):
+        if not (self._before_step or self._after_step or before_all or after_all):
             if not self._compiles:
                 not_again(f"{type(self).__name__}.step() keeps numbers that a program does not know of")
             found = step(self, *args, **kwargs)
@@ -77,7 +78,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             return found
         not_again("a step has hooks")
         given: tuple[Any, ...] = (self, *args)
-        for hook in (*_before_all.values(), *self._before_step.values()):
+        for hook in (*before_all.values(), *self._before_step.values()):
             result = hook(self, given, kwargs)
             if result is not None:
                 if not (isinstance(result, tuple) and len(result) == 2):
@@ -87,7 +88,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                 given, kwargs = result
         found = step(*given, **kwargs)
         self._opt_called = True
-        for hook in (*self._after_step.values(), *_after_all.values()):
+        for hook in (*self._after_step.values(), *after_all.values()):
             hook(self, given, kwargs)
         return found
 

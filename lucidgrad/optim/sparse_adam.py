@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import lucidgrad as lg
+from lucidgrad.nn.functional.arguments import on_host
 from lucidgrad.ops.steps import Step
 
 from .elementwise import Elementwise, check, check_betas, check_lr
@@ -36,8 +37,9 @@ class SparseAdam(Elementwise):
 
     For embeddings: rows that were not looked up get zeros as a gradient, and `Adam` would move them on by their
     momentum. There are no sparse tensors here, so a row is touched if its gradient is not all zeros; one that was
-    looked up and yet got exactly zero counts as untouched, where PyTorch would let its moments decay. The whole table
-    is read in one pass, without waiting for the device.
+    looked up and yet got exactly zero counts as untouched, where PyTorch would let its moments decay. On the CPU the
+    gradient is read once, and of the parameter and its moments the touched rows alone; on CUDA, where the number of
+    these would have to be waited for, all is read in one pass.
 
     Parameters
     ----------
@@ -90,13 +92,43 @@ class SparseAdam(Elementwise):
         )
 
     def _take(self, group: dict[str, Any], number: Any, memo: Any) -> None:
-        touched = [_touched(g) for g in memo.lists[1]]
-        self._rule.take([*memo.lists, touched], self._settings(group, number))
+        settings, lists = self._settings(group, number), memo.lists
+        with lg.no_grad():
+            touched = [_touched(g) for g in lists[1]]
+            few = [_few(*row) for row in zip(touched, *lists, strict=True)]
+            whole = [k for k, at in enumerate(few) if at is None]
+            self._rule.take(
+                [[column[k] for k in whole] for column in lists]
+                + [[lg.zeros_like(lists[1][k]) + lg.astype(touched[k], lists[1][k].dtype) for k in whole]],
+                settings,
+            )
+            for at, *row in zip(few, *lists, strict=True):
+                if at is not None:
+                    self._take_rows(at, row, settings)
         memo.lists[1] = []
+
+    def _take_rows(self, at: Any, whole: list[Any], settings: dict[str, Any]) -> None:
+        """The step on some rows of a parameter, its gradient and its moments."""
+        rows = [lg.take(x.detach(), at, axis=0) for x in whole]
+        self._rule.take([[x] for x in (*rows, lg.ones_like(rows[1]))], settings)
+        for k, x in enumerate(whole):
+            if k != 1:  # the gradient is not written
+                x[at] = rows[k]
+
+
+#: Elements of a parameter from which rows are taken out of it, if they are few.
+_MANY = 1 << 16
 
 
 def _touched(g: Any) -> Any:
-    """Ones for the elements of rows that are not all zeros."""
-    with lg.no_grad():
-        rows = lg.any(g != 0, axis=tuple(range(1, g.ndim)), keepdims=True) if g.ndim > 1 else g != 0
-        return lg.zeros_like(g) + lg.astype(rows, g.dtype)
+    """Which rows are not all zeros."""
+    return lg.any(g, axis=tuple(range(1, g.ndim)), keepdims=True) if g.ndim > 1 else g != 0
+
+
+def _few(touched: Any, p: Any, g: Any, *moments: Any) -> Any:
+    """The touched rows of a large parameter on the CPU, unless they are most of it; None: all are to be read."""
+    raw = on_host(touched)
+    if raw is None or p.size < _MANY or any(x.shape != p.shape for x in (g, *moments)):
+        return None
+    at = lg.nonzero(lg.reshape(touched, (-1,)))[0]
+    return at if 2 * at.size < touched.size else None

@@ -4,11 +4,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex
 
-from lucidgrad import printing
+from lucidgrad import ops, printing
 from lucidgrad.core import device as devices, dispatch, dtype
 from lucidgrad.core.box import INFERENCE, Box
 from lucidgrad.core.device import Device, copying, located
-from lucidgrad.core.dispatch import box, floats, node_of, track_copy
+from lucidgrad.core.dispatch import bound, box, floats, node_of
 from lucidgrad.core.dtype import known as known_dtypes
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.items import meta_of
@@ -19,10 +19,6 @@ from lucidgrad.inplace import assign
 from lucidgrad.keys import is_array, is_batched_mask, is_static, parted, parts_of, raw_key
 from lucidgrad.levels.dual import without_tangents
 from lucidgrad.levels.layer import Layer
-from lucidgrad.ops.elementwise.copies import transfer
-from lucidgrad.ops.indexing.scattering import write_masked
-from lucidgrad.ops.indexing.selection import index, pick
-from lucidgrad.ops.shape.joining import unstack
 from lucidgrad.refusals import describe, guard_methods, refuse_method
 
 from .deferred import Further
@@ -328,7 +324,7 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further, metaclass=T
         if self._alias is INFERENCE:
             made._alias = INFERENCE
         if copying:
-            track_copy(self, made, "detach", {})
+            bound["track_copy"](self, made, "detach", {})
         return leave("detach", self, made) if unusual else made
 
     def detach_(self) -> "Tensor":
@@ -412,7 +408,7 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further, metaclass=T
             if device is not None:
                 where = located(device)
                 if out.device != where:
-                    out = transfer(out, device=str(where), non_blocking=non_blocking)
+                    out = tape_namespace.transfer(out, device=str(where), non_blocking=non_blocking)
             return out.clone() if copy and out is self else out
         except Exception as error:
             refuse_method(error, self, self.to, args, {"device": device, "dtype": dtype, "copy": copy})
@@ -608,23 +604,25 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further, metaclass=T
     def __iter__(self) -> Iterator["Tensor"]:
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(unstack(self))
+        return iter(tape_namespace.unstack(self))
 
     def __contains__(self, value: Any) -> bool:
         return bool(tape_namespace.any(tape_namespace.equal(self, value)).item())
 
     def __getitem__(self, key: Any) -> "Tensor":
         if is_static(key):
-            return index(self, key=key)
+            return tape_namespace.index(self, key=key)
         key, at = parted(raw_key(key, self.array), self.array.shape)
-        return index(self, key=key) if at is None else pick(self, box(at), key=key)
+        if at is None:
+            return tape_namespace.index(self, key=key)
+        return tape_namespace.pick(self, box(at), key=key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         try:
             raw = key if is_static(key) else raw_key(key, self.array)
             arrays = raw is not key and any(map(is_array, parts_of(raw)))
             if arrays and any(map(is_batched_mask, parts_of(raw))):
-                write_masked(self, raw, value)
+                ops.indexing.scattering.write_masked(self, raw, value)
                 return
             sizes = tuple(getattr(value, "shape", ()))
             if sizes[:1] == (1,) or len(sizes) > self.ndim:  # as PyTorch: leading axes of length one may be too many

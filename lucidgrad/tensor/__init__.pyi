@@ -8,7 +8,7 @@ from typing import Any, Literal, SupportsIndex, overload
 import numpy as np
 from typing_extensions import CapsuleType
 
-from lucidgrad.autograd.graph import GradientEdge
+from lucidgrad.autograd.edges import GradientEdge
 from lucidgrad.core.device import Device
 from lucidgrad.core.tape import GraphNode, Handle
 from lucidgrad.extents import Size

@@ -1,11 +1,12 @@
-"""Methods of `Tensor` that few programs need: tables of names, looked up when a name is first asked for."""
+"""Methods of `Tensor` that are functions: tables of names, looked up when a name is first asked for."""
 
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lucidgrad.core.engine import tape_namespace
+from lucidgrad.refusals import guarded_if_plain
 
 from .naming import NAMES, named
 from .writing import twin
@@ -33,17 +34,32 @@ def name_methods(owner: type) -> None:
 
 #: Methods that are functions at the root, where these have PyTorch's meaning, too.
 FUNCTIONS = """
-addbmm addmv addr adjoint aminmax angle bitwise_and bitwise_left_shift bitwise_not bitwise_or
-bitwise_right_shift bitwise_xor cholesky cholesky_inverse cholesky_solve clamp_max clamp_min conj_physical deg2rad det
-diagonal_scatter diff dist dsplit exp2 fix fmax fmin frac frexp gcd geqrf ger greater greater_equal hardshrink
-heaviside histogram hsplit index_reduce inner inverse isneginf isposinf isreal istft lcm ldexp less less_equal logdet
-lu lu_solve matrix_exp matrix_power msort multinomial nextafter nonzero_static not_equal orgqr ormqr pinverse positive
-prelu put qr rad2deg renorm repeat_interleave select_scatter sgn signbit slice_scatter slogdet split_with_sizes stft
-svd swapdims tensor_split trace triangular_solve unique_consecutive vsplit
+abs absolute acos acosh addbmm addcdiv addcmul addmm addmv addr adjoint all allclose amax amin aminmax angle any arccos
+arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere asin asinh atan atan2 atanh baddbmm
+bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm ceil cholesky
+cholesky_inverse cholesky_solve chunk clamp_max clamp_min clone conj conj_physical copysign corrcoef cos cosh
+count_nonzero cummax cummin deg2rad det diag_embed diagonal diagonal_scatter diff dist div dot dsplit eq erf erfc
+erfinv exp exp2 expm1 fix flatten fliplr flipud float_power floor floor_divide fmax fmin fmod frac frexp gather gcd ge
+geqrf ger greater greater_equal gt hardshrink heaviside histc histogram hsplit hypot index_add index_copy index_fill
+index_put index_reduce index_select inner inverse isclose isfinite isinf isnan isneginf isposinf isreal istft kron
+kthvalue lcm ldexp le less less_equal log log10 log1p log2 log_softmax logaddexp logaddexp2 logcumsumexp logdet
+logical_and logical_not logical_or logical_xor logit logsumexp lt lu lu_solve masked_fill masked_scatter masked_select
+matmul matrix_exp matrix_power maximum mean minimum mode msort mul multinomial multiply mv nan_to_num nanmean nansum
+narrow ne neg negative nextafter nonzero_static norm not_equal orgqr ormqr outer permute pinverse positive pow prelu
+prod put qr rad2deg ravel reciprocal relu remainder renorm repeat_interleave reshape rot90 round rsqrt scatter
+scatter_add scatter_reduce select_scatter sgn sigmoid sign signbit sin sinc sinh slice_scatter slogdet softmax
+split_with_sizes sqrt square stft sum svd swapaxes swapdims take_along_dim tan tanh tensor_split topk trace
+triangular_solve tril triu true_divide trunc unbind unflatten unfold unique_consecutive unsqueeze vdot vsplit xlogy
 """.split()
 
-#: Methods that have a module of their own, as no function has their meaning.
+#: Methods that differ from what is called so at the root, by modules; ``method=function`` has another name there.
 METHODS = {
+    "ops.elementwise.arithmetic": "divide=div",
+    "ops.elementwise.comparison": "equal=array_equal",
+    "ops.linalg.products": "mm=matmul",
+    "ops.shape.arrangement": "select=select_slice sum_to_size",
+    "ops.shape.joining": "repeat=tile split=split_by_size",
+    "ops.shape.layout": "expand transpose=swapaxes view=reshape",
     "tensor.further": """
         astype bernoulli bfloat16 broadcast_to byte cdouble cfloat char conjugate copy cross data_ptr fill_diagonal_
         get_device is_conj
@@ -76,13 +92,17 @@ class Further:
     #: Kinds of tensors that PyTorch has: these are dense, of ordinary numbers, and have values.
     is_sparse = is_quantized = is_meta = is_nested = is_mkldnn = is_mps = False
 
+    if TYPE_CHECKING:  # what is put here below; users' type checkers read the stub
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
 
 def _function(name: str) -> Callable[[], Any]:
     return lambda: named(name, getattr(tape_namespace.public, name))
 
 
-def _method(module: str, name: str) -> Callable[[], Any]:
-    return lambda: named(name, getattr(importlib.import_module(f"lucidgrad.{module}"), name))
+def _method(module: str, name: str, function: str) -> Callable[[], Any]:
+    return lambda: named(name, guarded_if_plain(getattr(importlib.import_module(f"lucidgrad.{module}"), function)))
 
 
 def _twin(name: str) -> Callable[[], Any]:
@@ -92,7 +112,8 @@ def _twin(name: str) -> Callable[[], Any]:
 for _name in FUNCTIONS:
     setattr(Further, _name, Deferred(Further, _name, _function(_name)))
 for _module, _names in METHODS.items():
-    for _name in _names.split():
-        setattr(Further, _name, Deferred(Further, _name, _method(_module, _name)))
+    for _pair in _names.split():
+        _name, _, _known_as = _pair.partition("=")
+        setattr(Further, _name, Deferred(Further, _name, _method(_module, _name, _known_as or _name)))
 for _name in TWINS:
     setattr(Further, f"{_name}_", Deferred(Further, f"{_name}_", _twin(_name)))

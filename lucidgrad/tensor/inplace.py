@@ -2,12 +2,8 @@
 
 from typing import Any
 
-from lucidgrad import inplace
+from lucidgrad import inplace, ops
 from lucidgrad.core.box import Box
-from lucidgrad.ops.elementwise import arithmetic, choice
-from lucidgrad.ops.elementwise.arithmetic import times
-from lucidgrad.ops.indexing import selection
-from lucidgrad.ops.shape import layout
 from lucidgrad.refusals import guard_methods
 
 
@@ -19,21 +15,21 @@ class InPlace:
     # -- functions of the elements, whose arguments are not just arrays
     def add_(self, other: Any, *, alpha: Any = 1) -> Any:
         """`add`, written into the tensor itself."""
-        return inplace.update(arithmetic.add, self, times(alpha, other))
+        return inplace.update(ops.elementwise.arithmetic.add, self, ops.elementwise.arithmetic.times(alpha, other))
 
     def sub_(self, other: Any, *, alpha: Any = 1) -> Any:
         """`sub`, written into the tensor itself."""
-        return inplace.update(arithmetic.subtract, self, times(alpha, other))
+        return inplace.update(ops.elementwise.arithmetic.subtract, self, ops.elementwise.arithmetic.times(alpha, other))
 
     subtract_ = sub_
 
     def mul_(self, other: Any) -> Any:
         """`mul`, written into the tensor itself."""
-        return inplace.update(arithmetic.multiply, self, other)
+        return inplace.update(ops.elementwise.arithmetic.multiply, self, other)
 
     def clamp_(self, min: Any = None, max: Any = None) -> Any:
         """`clamp`, written into the tensor itself."""
-        return inplace.update(choice.clip, self, min, max)
+        return inplace.update(ops.elementwise.choice.clip, self, min, max)
 
     clip_ = clamp_
 
@@ -92,7 +88,7 @@ class InPlace:
         >>> lg.tensor([1.0, 2.0]).masked_fill_(lg.tensor([True, False]), 0.0)
         tensor([0., 2.])
         """
-        selection.check_fill("masked_fill_", mask, value)
+        ops.indexing.selection.check_fill("masked_fill_", mask, value)
         x: Any = self
         if mask.shape != x.shape:
             if len(mask.shape) > x.ndim or any(m not in (1, n) for m, n in zip(mask.shape[::-1], x.shape[::-1])):
@@ -100,7 +96,7 @@ class InPlace:
                     f"masked_fill_: given a mask of shape {tuple(mask.shape)}, which can't be broadcast to "
                     f"the tensor's {x.shape}"
                 )
-            mask = layout.broadcast_to(mask, x.shape)
+            mask = ops.shape.layout.broadcast_to(mask, x.shape)
         x[mask] = value
         return x
 

@@ -3,32 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+from lucidgrad import ops
 from lucidgrad.core import dtype as dtypes
 from lucidgrad.core.dispatch import complexes, floats, number
 from lucidgrad.core.engine import tape_namespace as xp
-from lucidgrad.ops import counting, quantiles, reduction, scan, softmax, sorting, statistics
 from lucidgrad.ops.conventions import ValuesAndIndices
-from lucidgrad.ops.elementwise import (
-    activation,
-    arithmetic,
-    choice,
-    comparison,
-    complex,
-    exponential,
-    rounding,
-    trigonometric,
-)
-from lucidgrad.ops.elementwise.arithmetic import times
-from lucidgrad.ops.indexing import taking
-from lucidgrad.ops.linalg import norms
-from lucidgrad.ops.shape import joining, layout
-from lucidgrad.ops.special import entropy, error
 from lucidgrad.refusals import guard_methods
 
 from .deferred import name_methods
-
-#: Without the factor, which the methods have already seen to.
-_add, _subtract = (op.primitive.op for op in (arithmetic.add, arithmetic.subtract))  # type: ignore[attr-defined]
 
 
 class Mathematics:
@@ -36,90 +18,18 @@ class Mathematics:
 
     __slots__ = ()
 
-    # -- elementwise functions, each also in place
-    abs = absolute = complex.abs
-    acos = arccos = trigonometric.acos
-    acosh = arccosh = trigonometric.acosh
-    asin = arcsin = trigonometric.asin
-    asinh = arcsinh = trigonometric.asinh
-    atan = arctan = trigonometric.atan
-    atan2 = arctan2 = trigonometric.atan2
-    atanh = arctanh = trigonometric.atanh
-    ceil = rounding.ceil
-    conj = complex.conj
-    copysign = complex.copysign
-    cos = trigonometric.cos
-    cosh = trigonometric.cosh
-    div = divide = arithmetic.div
-    true_divide = arithmetic.divide
-    exp = exponential.exp
-    expm1 = exponential.expm1
-    floor = rounding.floor
-    floor_divide = arithmetic.floor_divide
-    hypot = complex.hypot
-    log = exponential.log
-    log10 = exponential.log10
-    log1p = exponential.log1p
-    log2 = exponential.log2
-    logaddexp = exponential.logaddexp
-    maximum = choice.maximum
-    minimum = choice.minimum
-    mul = multiply = arithmetic.multiply
-    neg = negative = arithmetic.negative
-    pow = exponential.pow
-    reciprocal = arithmetic.reciprocal
-    remainder = arithmetic.remainder
-    round = rounding.round
-    rsqrt = exponential.rsqrt
-    sign = complex.sign
-    sin = trigonometric.sin
-    sinh = trigonometric.sinh
-    sqrt = exponential.sqrt
-    square = arithmetic.square
-    tan = trigonometric.tan
-    tanh = trigonometric.tanh
-    trunc = rounding.trunc
-    sigmoid = activation.sigmoid
-    relu = activation.relu
-    erf = error.erf
-
+    # -- sums
     def add(self, other: Any, *, alpha: Any = 1) -> Any:
         """The sum with ``alpha`` times another."""
-        return _add(self, times(alpha, other))
+        return xp.add(self, ops.elementwise.arithmetic.times(alpha, other))
 
     def sub(self, other: Any, *, alpha: Any = 1) -> Any:
         """The difference to ``alpha`` times another."""
-        return _subtract(self, times(alpha, other))
+        return xp.subtract(self, ops.elementwise.arithmetic.times(alpha, other))
 
     subtract = sub
 
-    # -- comparisons
-    eq = comparison.equal
-    ne = comparison.not_equal
-    lt = comparison.less
-    le = comparison.less_equal
-    gt = comparison.greater
-    ge = comparison.greater_equal
-    isnan = comparison.isnan
-    isinf = comparison.isinf
-    isfinite = comparison.isfinite
-    logical_and = comparison.logical_and
-    logical_or = comparison.logical_or
-    logical_not = comparison.logical_not
-    logical_xor = comparison.logical_xor
-
     # -- reductions
-    sum = reduction.sum
-    prod = reduction.prod
-    mean = reduction.mean
-    all = reduction.all
-    any = reduction.any
-    amax = reduction.max
-    amin = reduction.min
-    logsumexp = reduction.logsumexp
-    count_nonzero = reduction.count_nonzero
-    log_softmax, softmax = softmax.log_softmax, softmax.softmax
-
     def max(self, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         """The largest element; along an axis, or with another tensor, as PyTorch's method."""
         return _extreme(self, dim if other is None else other, keepdim, "max")
@@ -128,79 +38,64 @@ class Mathematics:
         """The smallest element; along an axis, or with another tensor, as PyTorch's method."""
         return _extreme(self, dim if other is None else other, keepdim, "min")
 
-    argmax, argmin = reduction.argmax, reduction.argmin
-
     def var(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
         """The variance, unbiased by default as PyTorch's (`lucidgrad.var` is the standard's: correction 0)."""
-        return _spread(reduction.var, self, dim, unbiased, keepdim, correction)
+        return _spread(ops.reduction.var, self, dim, unbiased, keepdim, correction)
 
     def std(self, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
         """The standard deviation, unbiased by default as PyTorch's."""
-        return _spread(reduction.std, self, dim, unbiased, keepdim, correction)
+        return _spread(ops.reduction.std, self, dim, unbiased, keepdim, correction)
 
     def cumsum(self, dim: Any = None, *, dtype: Any = None) -> Any:
         """Running sums along an axis."""
-        return _along(self, lambda x: scan.cumulative_sum(x, axis=dim, dtype=dtype))
+        return _along(self, lambda x: ops.scan.cumulative_sum(x, axis=dim, dtype=dtype))
 
     def cumprod(self, dim: Any = None, *, dtype: Any = None) -> Any:
         """Running products along an axis."""
-        return _along(self, lambda x: scan.cumulative_prod(x, axis=dim, dtype=dtype))
+        return _along(self, lambda x: ops.scan.cumulative_prod(x, axis=dim, dtype=dtype))
 
     def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesAndIndices:
         """Sorted values and where they were."""
 
         def both(x: Any) -> ValuesAndIndices:
-            order = sorting.argsort(x, axis=dim, descending=descending)
-            return ValuesAndIndices(taking.take_along_axis(x, order, axis=dim), order)
+            order = ops.sorting.argsort(x, axis=dim, descending=descending)
+            return ValuesAndIndices(ops.indexing.taking.take_along_axis(x, order, axis=dim), order)
 
         return _along(self, both)
 
-    cummax, cummin, logcumsumexp = scan.cummax, scan.cummin, scan.logcumsumexp
-    nan_to_num = choice.nan_to_num
-    argsort = sorting.argsort
-    topk = sorting.topk
-
     def nonzero(self, *, as_tuple: Any = False) -> Any:
         """Where the elements are not zero: one row per place, or the indices of each axis with ``as_tuple``."""
-        flat = layout.reshape(self, (1,)) if self.ndim == 0 else self  # type: ignore[attr-defined]
-        places = sorting.nonzero(flat)
+        flat = ops.shape.layout.reshape(self, (1,)) if self.ndim == 0 else self  # type: ignore[attr-defined]
+        places = ops.sorting.nonzero(flat)
         if as_tuple:
             return places
-        return joining.stack(places, axis=1)[:, : self.ndim]  # type: ignore[attr-defined]
+        return ops.shape.joining.stack(places, axis=1)[:, : self.ndim]  # type: ignore[attr-defined]
 
     # -- statistics
     def median(self, dim: Any = None, keepdim: bool = False) -> Any:
         """The lower of the two middle values, along an axis with its index (`lucidgrad.median` is NumPy's)."""
-        return quantiles.lower_median(self, dim, keepdim)
+        return ops.quantiles.lower_median(self, dim, keepdim)
 
     def nanmedian(self, dim: Any = None, keepdim: bool = False) -> Any:
         """`median` of the elements that are not NaN."""
-        return quantiles.lower_median(self, dim, keepdim, skip=True)
+        return ops.quantiles.lower_median(self, dim, keepdim, skip=True)
 
     def quantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
         """Values below which fractions of the elements lie."""
-        return quantiles.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
+        return ops.quantiles.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
 
     def nanquantile(self, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
         """`quantile` of the elements that are not NaN."""
-        return quantiles.nanquantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
-
-    kthvalue = quantiles.kthvalue
-    mode = quantiles.mode
-    nansum = statistics.nansum
-    nanmean = statistics.nanmean
-    corrcoef = statistics.corrcoef
-    bincount = counting.bincount
-    histc = counting.histc
+        return ops.quantiles.nanquantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)
 
     def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
         """The matrix of covariances of the rows."""
-        return statistics.cov(self, ddof=correction, fweights=fweights, aweights=aweights)
+        return ops.statistics.cov(self, ddof=correction, fweights=fweights, aweights=aweights)
 
     def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
                dim: int | None = None) -> Any:  # fmt: skip
         """The distinct values in order, or the distinct slices along an axis."""
-        return counting.unique(
+        return ops.counting.unique(
             self, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False
         )
 
@@ -232,22 +127,13 @@ class Mathematics:
         """The modified Bessel function of order zero."""
         return xp.i0(self)
 
-    erfc, erfinv, logit = error.erfc, error.erfinv, entropy.logit
-    sinc, xlogy = trigonometric.sinc, exponential.xlogy
-    logaddexp2 = exponential.logaddexp2
-    fmod = arithmetic.fmod
-    float_power = exponential.float_power
-    norm = norms.norm
-    isclose, allclose = comparison.isclose, comparison.allclose
-    equal = comparison.array_equal
-
     def where(self, condition: Any, other: Any) -> Any:
         """These elements where a condition holds, those of another tensor elsewhere."""
-        return choice.where(condition, self, other)
+        return ops.elementwise.choice.where(condition, self, other)
 
     def clamp(self, min: Any = None, max: Any = None) -> Any:
         """Limited to an interval."""
-        return choice.clip(self, min, max)
+        return ops.elementwise.choice.clip(self, min, max)
 
     clip = clamp
 
@@ -325,22 +211,22 @@ class Mathematics:
     @property
     def real(self) -> Any:
         """The real part."""
-        return complex.real(self)
+        return ops.elementwise.complex.real(self)
 
     @real.setter
     def real(self, value: Any) -> None:
-        complex.real(self).copy_(value)
+        ops.elementwise.complex.real(self).copy_(value)
 
     @property
     def imag(self) -> Any:
         """The imaginary part."""
-        return complex.imag(self)
+        return ops.elementwise.complex.imag(self)
 
     @imag.setter
     def imag(self, value: Any) -> None:
         if not self.is_complex():
             raise RuntimeError(f"imag: given a tensor of dtype {self.array.dtype}, expected a complex one")  # type: ignore[attr-defined]
-        complex.imag(self).copy_(value)
+        ops.elementwise.complex.imag(self).copy_(value)
 
     def is_floating_point(self) -> Any:
         """Whether the dtype is a real floating-point one.
@@ -400,18 +286,18 @@ class Mathematics:
 
     def lerp(self, end: Any, weight: Any) -> Any:
         """A point between this tensor and another."""
-        return arithmetic.lerp(self, end, weight)
+        return ops.elementwise.arithmetic.lerp(self, end, weight)
 
 
 def _along(x: Any, function: Callable[[Any], Any]) -> Any:
     """What a function of a tensor with axes gives; a 0-d tensor is a vector of one element to it, as in PyTorch."""
     if x.array.shape:
         return function(x)
-    y = function(layout.reshape(x, (1,)))
+    y = function(ops.shape.layout.reshape(x, (1,)))
     return (
-        ValuesAndIndices(*(layout.reshape(part, ()) for part in y))
+        ValuesAndIndices(*(ops.shape.layout.reshape(part, ()) for part in y))
         if type(y) is ValuesAndIndices
-        else (layout.reshape(y, ()))
+        else (ops.shape.layout.reshape(y, ()))
     )
 
 
@@ -422,21 +308,21 @@ def _spread(op: Any, x: Any, dim: Any, unbiased: bool, keepdim: bool, correction
 
 
 def _extreme(x: Any, dim: Any, keepdim: Any, name: str) -> Any:
-    op = getattr(reduction, name)
+    op = getattr(ops.reduction, name)
     if dim is None:
         return op(x)
     if hasattr(dim, "array"):
-        return getattr(choice, f"{name}imum")(x, dim)
+        return getattr(ops.elementwise.choice, f"{name}imum")(x, dim)
     if isinstance(dim, (tuple, list)):
         return op(x, axis=tuple(dim), keepdims=keepdim)
     dim = number(dim)
     if not x.array.shape:
         return _along(x, lambda one: _extreme(one, dim, True, name))
-    where = getattr(reduction, f"arg{name}")(x, axis=dim, keepdims=True)
-    values = taking.take_along_axis(x, where, axis=dim)
+    where = getattr(ops.reduction, f"arg{name}")(x, axis=dim, keepdims=True)
+    values = ops.indexing.taking.take_along_axis(x, where, axis=dim)
     if keepdim:
         return ValuesAndIndices(values, where)
-    return ValuesAndIndices(layout.squeeze(values, dim), layout.squeeze(where, dim))
+    return ValuesAndIndices(ops.shape.layout.squeeze(values, dim), ops.shape.layout.squeeze(where, dim))
 
 
 #: Methods that do no more than call a primitive, which refuses by itself what it can't do.

@@ -2,16 +2,17 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lucidgrad import inplace
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, number, numbers
 from lucidgrad.core.engine import tape_namespace
 from lucidgrad.core.operators import compile_operator
+from lucidgrad.core.primitive import registry
 from lucidgrad.levels.layer import ufunc_name
-from lucidgrad.ops.elementwise import arithmetic, comparison, complex, exponential
-from lucidgrad.ops.linalg import products
+
+from .deferred import Deferred
 
 
 def _inplace(op: Any) -> Callable[[Any, Any], Any]:
@@ -42,56 +43,41 @@ class Operators:
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
         return tape_namespace.public.numpy.protocol.call_function(self, function, types, args, keywords)
 
-    __add__ = compile_operator(arithmetic.add)
-    __radd__ = compile_operator(arithmetic.add, reflected=True)
-    __sub__ = compile_operator(arithmetic.subtract)
-    __rsub__ = compile_operator(arithmetic.subtract, reflected=True)
-    __mul__ = compile_operator(arithmetic.multiply)
-    __rmul__ = compile_operator(arithmetic.multiply, reflected=True)
-    __truediv__ = compile_operator(arithmetic.divide)
-    __rtruediv__ = compile_operator(arithmetic.divide, reflected=True)
-    __floordiv__ = compile_operator(arithmetic.floor_divide)
-    __rfloordiv__ = compile_operator(arithmetic.floor_divide, reflected=True)
-    __mod__ = compile_operator(arithmetic.remainder)
-    __rmod__ = compile_operator(arithmetic.remainder, reflected=True)
-    __pow__ = compile_operator(exponential.pow)
-    __rpow__ = compile_operator(exponential.pow, reflected=True)
-    __matmul__ = compile_operator(products.matmul)
-    __rmatmul__ = compile_operator(products.matmul, reflected=True)
-    __and__ = compile_operator(comparison.bitwise_and)
-    __rand__ = compile_operator(comparison.bitwise_and, reflected=True)
-    __or__ = compile_operator(comparison.bitwise_or)
-    __ror__ = compile_operator(comparison.bitwise_or, reflected=True)
-    __xor__ = compile_operator(comparison.bitwise_xor)
-    __rxor__ = compile_operator(comparison.bitwise_xor, reflected=True)
-    __lshift__ = compile_operator(comparison.bitwise_left_shift)
-    __rlshift__ = compile_operator(comparison.bitwise_left_shift, reflected=True)
-    __rshift__ = compile_operator(comparison.bitwise_right_shift)
-    __rrshift__ = compile_operator(comparison.bitwise_right_shift, reflected=True)
-    __lt__ = compile_operator(comparison.less)
-    __le__ = compile_operator(comparison.less_equal)
-    __gt__ = compile_operator(comparison.greater)
-    __ge__ = compile_operator(comparison.greater_equal)
-    __eq__ = compile_operator(comparison.equal)
-    __ne__ = compile_operator(comparison.not_equal)
-    __neg__ = compile_operator(arithmetic.negative)
-    __pos__ = compile_operator(arithmetic.positive)
-    __abs__ = compile_operator(complex.abs)
-    __invert__ = compile_operator(comparison.bitwise_invert)
-    __iadd__ = _inplace(arithmetic.add)
-    __isub__ = _inplace(arithmetic.subtract)
-    __imul__ = _inplace(arithmetic.multiply)
-    __itruediv__ = _inplace(arithmetic.divide)
-    __ifloordiv__ = _inplace(arithmetic.floor_divide)
-    __imod__ = _inplace(arithmetic.remainder)
-    __ipow__ = _inplace(exponential.pow)
-    __imatmul__ = _inplace(products.matmul)
-    __iand__ = _inplace(comparison.bitwise_and)
-    __ior__ = _inplace(comparison.bitwise_or)
-    __ixor__ = _inplace(comparison.bitwise_xor)
-    __ilshift__ = _inplace(comparison.bitwise_left_shift)
-    __irshift__ = _inplace(comparison.bitwise_right_shift)
+    if TYPE_CHECKING:  # what is put here below
+        __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __neg__ = __pos__ = __abs__ = __invert__ = (
+            compile_operator(abs)
+        )
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = compile_operator(abs)
+        __pow__ = __matmul__ = __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = compile_operator(abs)
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = compile_operator(abs)
+        __rpow__ = __rmatmul__ = __rand__ = __ror__ = __rxor__ = __rlshift__ = __rrshift__ = compile_operator(abs)
+        __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = _inplace(abs)
+        __ipow__ = __imatmul__ = __iand__ = __ior__ = __ixor__ = __ilshift__ = __irshift__ = _inplace(abs)
 
+
+#: Python's names of the operators, and the primitives that they are.
+_BINARY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}  # fmt: skip
+_OTHERS = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+    "neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert",
+}  # fmt: skip
+
+
+def _put(symbol: str, make: Callable[..., Any], name: str, **how: Any) -> None:
+    """An operator that is made, with its primitive, when it is first used."""
+    place = f"__{symbol}__"
+    setattr(Operators, place, Deferred(Operators, place, lambda: make(registry[name].op, **how)))
+
+
+for _symbol, _name in (*_BINARY.items(), *_OTHERS.items()):
+    _put(_symbol, compile_operator, _name)
+for _symbol, _name in _BINARY.items():
+    _put(f"r{_symbol}", compile_operator, _name, reflected=True)
+    _put(f"i{_symbol}", _inplace, _name)
 
 #: By the names of NumPy's ufuncs, the operators that Python calls on a tensor on the right.
 _REFLECTED = {

@@ -4,9 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from lucidgrad import inplace
+from lucidgrad import inplace, ops
 from lucidgrad.core import dtype as dtypes
-from lucidgrad.ops.elementwise import copies
 from lucidgrad.refusals import guarded
 
 
@@ -39,7 +38,7 @@ def _written_back(op: Any, name: str) -> Callable[..., Any]:
     """The twin of a function made of others, or without a derivative: rules keep a copy of what is overwritten."""
 
     def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        y = op(copies.clone(self), *args, **keywords)
+        y = op(ops.elementwise.copies.clone(self), *args, **keywords)
         if y.shape != self.shape:
             raise RuntimeError(
                 f"{name}: the result has shape {y.shape}, which does not fit into the tensor's {self.shape}"

@@ -16,12 +16,17 @@ import numpy as np
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from lucidgrad.backends.cpu import kernels
-from lucidgrad.backends.cpu.compiled import building, library, panels, pools, puts, rows, threads, windows
+from lucidgrad.backends.cpu.compiled import building, library, memory, panels, pools, puts, rows, threads, windows
+from lucidgrad.backends.cpu.kernels import (
+    reduction,
+    rows as row_kernels,
+    shape as shape_kernels,
+    windows as window_kernels,
+)
 
 KERNELS: dict[str, Callable[..., Any]] = {
     name: function
-    for module in (kernels.rows, kernels.reduction, kernels.shape, kernels.windows)
+    for module in (row_kernels, reduction, shape_kernels, window_kernels)
     for name, function in module.TABLE.items()
 }
 MODULES = {"rows": rows, "pools": pools, "puts": puts, "windows": windows, "panels": panels}
@@ -147,9 +152,16 @@ class Calls:
                     with compiled(False):
                         s = np.asarray(KERNELS["std"](x, **given))
                     yield "var_pull", (s, x), given
+                    tied = np.round(x)
+                    top = np.asarray(KERNELS["max"](tied, axis=axis))
+                    yield "extreme_pull", (self.floats(*top.shape), top, tied), {"axis": axis}
+                    yield "any", (np.where(self.source.random(shape) < 0.02, x, 0).astype(x.dtype),), {"axis": axis}
                     yield "std_pull", (self.floats(*s.shape), s, x), given
 
     def puts(self) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+        size = (8 << 20) // 68 + 3  # what is larger than caches is written past them
+        i = np.r_[3, self.source.integers(-size, size, 60), self.source.integers(1, 7, 20), size - 2, -size + 4]
+        yield "take_put", (self.whole(i.size, 17), i), {"axis": 0, "size": size}
         for n, m, size in ((1, 1, 1), (40, 1, 7), (5, 3, 900), (300, 17, 40), (2000, 40, 3)):
             g, i = self.whole(n, m), self.source.integers(-size, size, n)
             yield "take_put", (g, i), {"axis": 0, "size": size}
@@ -220,11 +232,13 @@ GEOMETRIES = [
 
 FAMILIES = ("softmax", "cross_entropy", "normalisation", "sums", "puts", "pools", "windows", "packed")
 #: What must agree in every bit, because C does the same operations in the same order.
-EXACT = ("take_put", "put_along_axis_add", "max_pool", "pool_put", "avg_pool", "avg_pool_put")
+EXACT = ("any", "take_put", "put_along_axis_add", "max_pool", "pool_put", "avg_pool", "avg_pool_put")
 
 
 def run(name: str, args: tuple[Any, ...], keywords: dict[str, Any], in_c: bool, count: int = 1) -> list[Any]:
     """The results of a call as a list of arrays."""
+    if name == "take_put":  # memory that it may get is not zero
+        memory.empty((keywords["size"], args[0].size // args[1].size), args[0].dtype).fill(np.nan)
     with compiled(in_c, count), np.errstate(all="ignore"):
         y = KERNELS[name](*args, **keywords)
     return [np.asarray(r) for r in (y if isinstance(y, tuple) else (y,))]
@@ -272,10 +286,11 @@ def disagreement(family: str, dtype: str) -> str | None:
 FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
     "rows": [
         ("softmax", "to[k] *= rate", "to[k] += rate", "softmax)"),
-        ("softmax", "(a[k] - inner) * b[k]", "(a[k] + inner) * b[k]", "softmax_pull)"),
+        ("softmax", "(AT(a, k) - inner)", "(AT(a, k) + inner)", "softmax_pull_rows)"),
         ("softmax", "from[k] - top - size", "from[k] - top + size", "log_softmax)"),
-        ("softmax", "a[k] - EXP(b[k]) * all", "a[k] - EXP(a[k]) * all", "log_softmax_pull)"),
-        ("softmax", "+ top)", "- top)", "logsumexp)"),
+        ("softmax", "a[k] - POWER(b[k]) * all", "a[k] - POWER(a[k]) * all", "log_softmax_pull)"),
+        ("softmax", "+ shift;", "- shift;", "log_powers)"),
+        ("softmax", "top <= shift", "1", "log_powers)"),
         ("softmax", "s[row] == (REAL)-LG_INFINITY", "s[row] == 1", "logsumexp_pull)"),
         ("cross_entropy", "- from[target]", "+ from[target]", "cross_entropy_rows)"),
         ("cross_entropy", "given += n", "given += n - 1", "class_of"),
@@ -284,15 +299,20 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
         ("sums", "y[c] = (REAL)s", "y[c] = -(REAL)s", "channel_sums)"),
         ("sums", "all[k] += s[k]", "all[k] = s[k]", "column_sums)"),
         ("sums", "rooted ? sqrt(q) : q", "rooted ? q : sqrt(q)", "variances)"),
-        ("sums", "(from[k] - mean) * scale", "(from[k] + mean) * scale", "scaled_distance)"),
+        ("sums", "(AT(from, k) - mean)", "(AT(from, k) + mean)", "scaled_distance_rows)"),
+        ("sums", "count += some", "count = some", "extreme_pull)"),
+        ("sums", "h[row] / count", "h[row]", "extreme_pull)"),
+        ("sums", "k < t->n && !found", "k < t->n - 1 && !found", "any_rows)"),
+        ("sums", "found |= from[k + j]", "found = from[k + j]", "any_rows)"),
         ("sums", "n - part * size : size", "size : n - part * size", "part_sums)"),
     ],
     "norms": [
         ("normalisation", "/ n + eps", "/ n - eps", "moments)"),
-        ("normalisation", "* w[k] + b[k]", "* w[k] - b[k]", "layer_norm)"),
+        ("normalisation", "+ AT(b, k)", "- AT(b, k)", "layer_norm_rows)"),
         ("normalisation", "- level - to[k]", "+ level - to[k]", "standardise_pull)"),
-        ("normalisation", "sum_w[k] += a[k] * s", "sum_w[k] += s", "layer_norm_pull)"),
-        ("normalisation", "sum_b[k] += a[k]", "sum_b[k] -= a[k]", "layer_norm_pull)"),
+        ("normalisation", "sum_w[k] += a[k] * s", "sum_w[k] += s", "layer_norm_pull_rows)"),
+        ("normalisation", "sum_b[k] += a[k]", "sum_b[k] -= a[k]", "layer_norm_pull_rows)"),
+        ("normalisation", "* rate * slope", "* slope", "layer_norm_pull_rows)"),
         ("normalisation", "2 * block + 1", "2 * block", "layer_norm_sums)"),
         ("normalisation", "* rate + shift", "* rate - shift", "batch_norm)"),
         ("normalisation", "2 * (double)v[c]", "(double)v[c]", "batch_norm_pull)"),
@@ -302,6 +322,15 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
         ("puts", "to[j] += from[j]", "to[j] -= from[j]", "add_stretch)"),
         ("puts", "y[i[k]] += g[k]", "y[i[k]] = g[k]", "add_stretch)"),
         ("puts", "i[k] >= last", "i[k] >= last - 1", "add_stretch)"),
+        (
+            "puts",
+            "heads[i[k] - first] = (int)k + 1",
+            "if (!heads[i[k] - first]) heads[i[k] - first] = (int)k + 1",
+            "by_place",
+        ),
+        ("puts", "to[j] += t->g", "to[j] = t->g", "stream_stretch)"),
+        ("puts", "stream_zeros(", "if (empty) stream_zeros(", "stream_stretch)"),
+        ("puts", "row * m + j", "row + j", "stream_stretch)"),
     ],
     "pools": [
         ("pools", "a == top ? 0 : place", "a > top ? 0 : place", "some_squares)"),

@@ -26,6 +26,21 @@ def test_results_do_not_depend_on_the_number_of_threads(family):
             assert a.tobytes() == b.tobytes(), name
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_large_results_have_the_bits_of_small_ones(dtype, monkeypatch):
+    """They are written past the caches, a vector at a time."""
+    taken, get = set(), library.Library.get
+    monkeypatch.setattr(library.Library, "get", lambda self, name, kind: (taken.add(name), get(self, name, kind))[1])
+    for family in ("softmax", "normalisation", "sums"):
+        for name, args, keywords in hand_written.calls(family, dtype):
+            results = []
+            for least in (0, 1 << 60):
+                monkeypatch.setattr(rows, "STREAMED", least)
+                results.append([r.tobytes() for r in hand_written.run(name, args, keywords, True)])
+            assert results[0] == results[1], name
+    assert taken >= {f"{name}_streamed" for name in rows._STREAMING}
+
+
 @pytest.mark.parametrize("family", hand_written.FAMILIES)
 def test_c_is_what_runs(family, monkeypatch):
     ran = []
@@ -58,6 +73,17 @@ def test_empty_arrays_and_other_dtypes_are_for_numpy(name):
         assert hand_written.agree(name, a, b)
 
 
+@pytest.mark.parametrize("axis", [2, -3, (1, 2), (1, 1)])
+def test_axes_that_large_arrays_do_not_have(axis):
+    for function in (lg.any, lg.logsumexp, lg.var, lg.std, lg.sum, lg.mean, lg.amax):
+        errors = []
+        for shape in ((2, 3), (400, 300)):
+            with pytest.raises((IndexError, ValueError)) as caught:
+                function(lg.ones(shape), axis=axis)
+            errors.append(caught.type)
+        assert errors[0] is errors[1], function
+
+
 def test_a_class_that_does_not_exist():
     x = lg.zeros((300, 10))
     with pytest.raises(IndexError, match="class number 10 is out of range for 10 classes"):
@@ -77,6 +103,16 @@ def test_long_rows_keep_their_precision():
     np.testing.assert_allclose(y, np.float64(x[0, 0]) * x.shape[1], 1e-5)
     x[:, 0] += 2  # ones would add up exactly
     np.testing.assert_allclose(hand_written.run("softmax", (x,), {"axis": 1}, True)[0].sum(1, "d"), 1, 1e-5)
+
+
+def test_powers_are_right_to_the_smallest_numbers():
+    below = np.concatenate([np.linspace(0, 110, 200_001), np.linspace(86, 104, 50_001)]).astype("f")
+    x = np.stack([np.zeros_like(below), -below], 1)
+    y = hand_written.run("softmax", (x,), {"axis": 1}, True)[0][:, 1]
+    e = np.exp(-below.astype("d"))
+    right = e / (1 + e)
+    assert np.max(np.abs(y - right) / np.spacing(right.astype("f")).astype("d")) < 3
+    assert y[below > 104].max() == 0 < y[below < 103].min()
 
 
 def test_a_convolution_with_few_examples_is_divided_by_places():

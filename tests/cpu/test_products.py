@@ -94,3 +94,53 @@ def test_odd_memory():
     for x, y in ((a.astype(">f8"), b.astype(">f8")), (crooked, b), (crooked.T, b.T)):
         found = lg.matmul(lg.asarray(x), lg.asarray(y)).numpy()
         np.testing.assert_allclose(found, x.astype("f8") @ y.astype("f8"), rtol=1e-12)
+
+
+def stacks(rng, lead, rows, columns, layout, dtype):
+    if layout == "turned":
+        return rng.standard_normal((*lead, columns, rows)).astype(dtype).swapaxes(-1, -2)
+    if layout == "heads":  # axes of a stack behind the rows, as attention has them
+        return np.moveaxis(rng.standard_normal((lead[0], rows, lead[1], columns)).astype(dtype), 1, 2)
+    if layout == "repeated":
+        return np.broadcast_to(rng.standard_normal((rows, columns)).astype(dtype), (*lead, rows, columns))
+    if layout == "backwards":
+        return rng.standard_normal((*lead, rows, columns)).astype(dtype)[::-1, :, ::-1]
+    return rng.standard_normal((*lead, rows, columns)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_stacks_of_matrices(two_threads, dtype, monkeypatch):
+    """Whatever lies evenly is divided among threads, matrix by matrix: to the bit what one thread makes."""
+    rng, taken, found = np.random.default_rng(0), [], blas._calls(dtype[0] if dtype == "float32" else "d")
+    spying = (*found[:3], lambda *args: taken.append(args[-1]) or found[3](*args))
+    monkeypatch.setattr(blas, "_calls", lambda char: spying)
+    layouts = ("rows", "turned", "heads", "repeated", "backwards")
+    for lead, (m, k, n) in (((3, 2), (100, 90, 160)), ((5, 1), (64, 128, 250)), ((40, 7), (33, 31, 35))):
+        for one, two in itertools.product(layouts, repeat=2):
+            a, b = stacks(rng, lead, m, k, one, dtype), stacks(rng, lead, k, n, two, dtype)
+            y = blas.products(a, b)
+            assert y.shape == (*lead, m, n) and two_threads() == 2
+            expected = a.astype(np.float64) @ b.astype(np.float64)
+            np.testing.assert_allclose(y, expected, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-3)
+            target = np.full((lead[0], m, lead[1], n), np.nan, dtype)
+            blas.products(a, b, np.moveaxis(target, 1, 2))
+            np.testing.assert_allclose(np.moveaxis(target, 1, 2), y, rtol=1e-5, atol=1e-3)
+    assert len(taken) >= 40 and set(taken) == {2}
+    before = len(taken)
+    for a, b in (((3, 100, 90), (2, 90, 160)), ((4, 100, 90), (4, 80, 160))):
+        with pytest.raises(ValueError, match="matmul"):
+            lg.asarray(np.ones(a, dtype)) @ lg.asarray(np.ones(b, dtype))
+    lg.asarray(np.ones((0, 100, 90), dtype)) @ lg.asarray(np.ones((0, 90, 100), dtype))
+    assert (lg.asarray(np.ones((3, 2, 0), dtype)) @ lg.asarray(np.ones((3, 0, 2), dtype))).tolist() == [
+        [[0.0] * 2] * 2
+    ] * 3
+    assert len(taken) == before
+
+
+def test_einsum_divides_stacks(two_threads, monkeypatch):
+    calls, own = [], blas.products
+    monkeypatch.setattr(blas, "products", lambda *args: calls.append(1) or own(*args))
+    a, b = (np.random.default_rng(k).standard_normal((8, 60, 70)) for k in range(2))
+    found = lg.einsum("bij,bkj->bik", lg.asarray(a), lg.asarray(b)).numpy()
+    np.testing.assert_allclose(found, a @ b.swapaxes(1, 2), rtol=1e-10, atol=1e-10)
+    assert calls

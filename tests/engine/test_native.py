@@ -106,6 +106,84 @@ def test_it_takes_calls_and_leaves_them_to_python(compiled):
     assert lines[2] == "['<module>', 'op']", "the operator's own lines are in the traceback"
 
 
+def test_views_are_one_call_and_joins_two(compiled):
+    lines = program(
+        """
+        import sys
+        import lucidgrad as lg
+
+        x = lg.ones((4, 4), requires_grad=True) * 2
+        calls = [
+            lambda: x[1:3], lambda: x[0, ..., None], lambda: x[2], lambda: x[0][1], lambda: x.T,
+            lambda: x.reshape(2, 8), lambda: lg.concat([x, x], 1), lambda: lg.concat((x, x), axis=0),
+        ]
+        for call in calls:
+            call(), call()
+            frames = []
+            note = lambda frame, event, _: frames.append(frame.f_code.co_name) if event == "call" else None
+            sys.setprofile(note)
+            call()
+            sys.setprofile(None)
+            print(frames[1:])
+        """,
+        LUCIDGRAD_ENGINE="compiled",
+    )
+    assert lines[:5] == ["[]"] * 5, "a frame of Python between a view and NumPy"
+    assert set(lines[5:]) <= {"[]", "['op']"}
+
+
+def test_nothing_is_kept_of_calls_that_are_over(compiled):
+    """References to what calls share are as many as before, and so are blocks of memory; with errors and without."""
+    lines = program(
+        """
+        import gc, sys
+        import numpy as np
+        import lucidgrad as lg
+        from lucidgrad.core import box, tape
+        from lucidgrad.core.primitive import registry
+
+        x = lg.tensor(np.ones((4, 6), np.float32), requires_grad=True)
+        key, sizes, axis = (slice(1, 3), 2), (2, 4), 10**6
+        shared = [tape.NOTHING, box.INFERENCE, x, x._node, x.array, x.array.dtype, key, sizes, axis, tape.FREED]
+        shared += [registry[n] for n in ("index", "concat", "stack", "split_with_sizes", "unstack", "reshape", "tanh")]
+        shared += [p.recipe(()) if p.joint else p.recipe((0,)) for p in shared[-7:]]
+
+        def once():
+            y = lg.tanh(x[1:].T)
+            a, b = y.split((2, 4))
+            y = lg.concat([b, a * 2.0], 0).reshape(3, 6)
+            z = lg.stack([part[::-1] for part in lg.unstack(y)])[:, 1:]
+            y = z + y[key].sum() + y[0, 0] + b.T[:, 0].reshape(3, 1)
+            (g,) = lg.autograd.grad((y * y).sum(), x, create_graph=True)
+            lg.autograd.grad(g.sum() + g[0, 1] + lg.concat([g, g]).sum(), x)
+            lg.split(x * 1, 2)[0].sum().backward()
+            x.grad = None
+            for wrong in (lambda: y[9], lambda: lg.concat([y, g]), lambda: lg.concat([y], axis), lambda: y.T[key, "a"],
+                          lambda: lg.stack([y, g]), lambda: y.reshape(axis), lambda: x.split(sizes, 0)):
+                try:
+                    wrong()
+                except Exception:
+                    continue
+                raise AssertionError("it was taken")
+
+        for _ in range(400):  # caches of errors and of Python's own grow for a while
+            once()
+        found = []
+        for rounds in (0, 400):
+            for _ in range(rounds):
+                once()
+            gc.collect()
+            found.append([sys.getallocatedblocks(), *map(sys.getrefcount, shared)])
+        before, after = found
+        print(after[0] - before[0])
+        print([b - a for a, b in zip(before[1:], after[1:])])
+        """,
+        LUCIDGRAD_ENGINE="compiled",
+    )
+    assert abs(int(lines[0])) < 350, "400 rounds left something behind each"
+    assert set(lines[1].strip("[]").split(", ")) == {"0"}
+
+
 def test_functions_stay_functions(compiled):
     lines = program(
         """
@@ -166,6 +244,38 @@ def test_a_rule_that_is_changed_is_called(compiled):
     assert lines == ["[2.0]", "[3.0]"]
 
 
+def test_what_other_processes_take_part_in_fails_once(compiled):
+    """Python does again what failed in C, to tell what is wrong: not where others would see it."""
+    lines = program(
+        """
+        import lucidgrad as lg
+        from lucidgrad.core.primitive import ELEMENTWISE, primitive
+
+        calls = []
+
+        def failing(name, silenced):
+            def program(xp, x, /):
+                calls.append(name)
+                raise ValueError("it failed")
+
+            program.__name__ = name
+            op = primitive(ELEMENTWISE, vjp=lambda xp, g: g)(program)
+            op.primitive.silenced = silenced
+            for _ in range(3):
+                try:
+                    op(lg.ones(2))
+                except ValueError:
+                    continue
+
+        failing("alone", None)
+        failing("together", lambda keywords: keywords)
+        print(calls.count("alone") > 3, calls.count("together"))
+        """,
+        LUCIDGRAD_ENGINE="compiled",
+    )
+    assert lines == ["True 3"]
+
+
 # -- how it is had ---------------------------------------------------------------------------------
 def test_the_environment_chooses(compiled, tmp_path):
     assert program(STATUS, LUCIDGRAD_ENGINE="compiled")[0].startswith("compiled (")
@@ -207,7 +317,7 @@ def test_without_a_compiler_there_is_python_and_the_reason(tmp_path, compiler):
     while not list(tmp_path.glob("lucidgrad/engine/*.why")):
         assert time.monotonic() < end
         time.sleep(0.1)
-    reason = f"LUCIDGRAD_CC={compiler} names no program" if "_" in compiler else "the compiler says: status 1"
+    reason = f"LUCIDGRAD_CC={compiler} names no program" if "_" in compiler else "the compiler says: exit status 1"
     assert program(STATUS, **here) == [f"Python ({reason})"]
     done = run("-c", textwrap.dedent(STATUS), **{**here, "LUCIDGRAD_ENGINE": "compiled"})
     assert "the engine can't be compiled here" in done.stderr

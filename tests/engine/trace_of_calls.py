@@ -11,6 +11,7 @@ import sys
 import warnings
 
 import numpy as np
+import views_of_calls
 from samples import samples_of
 
 import lucidgrad as lg
@@ -45,18 +46,23 @@ def node_of(node):
     inputs = [type(n).__name__ for n in node.inputs]
     pulls = [i for i, _ in node.recipe.pulls]
     return (
-        f"{node.name()} {pulls} {node.recipe.plain} {inputs} {value_of(node.fit)} {value_of(node.saved)} {node.extras}"
+        f"{node.name()} {pulls} {node.recipe.plain} {inputs} {value_of(node.fit)} {value_of(node.saved)} "
+        f"{type(node.extras).__name__}"
     )
 
 
 def gradients(y, leaves):
-    if not leaves or not isinstance(y, lg.Tensor) or not y.requires_grad:
+    ys = [part for part in (y if isinstance(y, tuple) else (y,)) if isinstance(part, lg.Tensor) and part.requires_grad]
+    if not leaves or not ys:
         return ""
+    seeds = [lg.ones_like(part) * 0.75 for part in ys]
+    values = lg.autograd.grad(ys, leaves, grad_outputs=seeds, retain_graph=True, allow_unused=True)
+    values += lg.autograd.grad(ys[:1], leaves, grad_outputs=seeds[:1], retain_graph=True, allow_unused=True)
     options = {"create_graph": True, "allow_unused": True}
-    first = lg.autograd.grad(y, leaves, grad_outputs=lg.ones_like(y) * 0.75, **options)
+    first = lg.autograd.grad(ys, leaves, grad_outputs=seeds, **options)
     found = [g for g in first if g is not None and g.requires_grad]
     again = lg.autograd.grad(found, leaves, grad_outputs=[lg.ones_like(g) for g in found], **options) if found else ()
-    return value_of([None if g is None else g.detach() for g in (*first, *again)])
+    return value_of([None if g is None else g.detach() for g in (*values, *first, *again)])
 
 
 def outcome(op, args, keywords, leaves, mode):
@@ -100,6 +106,7 @@ def main():
     warnings.simplefilter("ignore")
     print(native.status().split()[0], file=sys.stderr)
     few = int(sys.argv[1])
+    lines = list(views_of_calls.lines(value_of, gradients))
     for name, primitive in sorted(registry.items()):
         try:
             samples = samples_of(primitive)[:few]
@@ -112,7 +119,9 @@ def main():
                 for about, args in itertools.islice(calls(sample, full=k == 0), None if mode == "usual" else 2):
                     leaves = [x for x in args if isinstance(x, lg.Tensor) and type(x._node) is Leaf]
                     for time in range(2):  # the first call of all makes the operator
-                        print(name, k, mode, about, time, *outcome(primitive.op, args, sample.keywords, leaves, mode))
+                        found = outcome(primitive.op, args, sample.keywords, leaves, mode)
+                        lines.append((name, str(k), mode, about, str(time), *found))
+    print("\n".join(map(" ".join, lines)))  # at once: a pipe may be slow
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Attention of one head and of many: against PyTorch, against the formula, differences, masks, errors."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -320,3 +321,64 @@ def test_cuda_is_cpu():
         found.append([y.detach().numpy(force=True), *(x.grad.numpy(force=True) for x in xs)])
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+# -- blocks on the CPU -----------------------------------------------------------------------------
+BLOCKED = {
+    "none": (None, False),
+    "numbers": (draw(13, 9, seed=4), False),
+    "one for each head": (draw(2, 1, 13, 9, seed=4), False),
+    "row": (draw(1, 9, seed=4), False),
+    "column": (draw(13, 1, seed=4), False),
+    "causal": (None, True),
+    "numbers, causal": (draw(13, 9, seed=4), True),
+    "row, causal": (draw(1, 9, seed=4), True),
+}
+
+
+@pytest.mark.parametrize("in_c", [True, False])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("kind", BLOCKED)
+def test_some_queries_at_a_time(monkeypatch, kind, turned, in_c):
+    """The same as all of them, values and gradients, for more queries than keys and fewer."""
+    mask, causal = BLOCKED[kind]
+    q, k, v = draw(2, 3, 13, 4), draw(2, 3, 9, 4, seed=1), draw(2, 3, 9, 5, seed=2)
+    if turned:
+        q, k, v = draw(2, 3, 9, 4, seed=1), draw(2, 3, 13, 4), draw(2, 3, 13, 5, seed=2)
+        mask = None if mask is None else np.ascontiguousarray(np.swapaxes(mask, -1, -2))
+    monkeypatch.setattr("lucidgrad.backends.cpu.compiled.attention.WORTH", 0 if in_c else 1 << 60)
+    found = []
+    for block, fewest in ((1 << 20, 32), (40, 4), (1, 1)):
+        monkeypatch.setattr("lucidgrad.backends.cpu.kernels.attention.BLOCK", block)
+        monkeypatch.setattr("lucidgrad.backends.cpu.kernels.attention.FEWEST", fewest)
+        inputs = [lg.tensor(x, requires_grad=True) for x in (q, k, v, mask) if x is not None]
+        y, total = lg.ops.attention.attention(*inputs, scale=0.7, causal=causal)
+        (lg.sum(y * y) + lg.sum(lg.sin(total))).backward()
+        found.append([y.detach().numpy(), total.detach().numpy(), *(x.grad.numpy() for x in inputs)])
+    np.testing.assert_allclose(found[0][0], formula(q, k, v, mask, causal, 0.7), rtol=1e-9, atol=1e-12)
+    for others in found[1:]:
+        for one, other in zip(found[0], others, strict=True):
+            np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_memory_grows_with_the_length(causal):
+    """And not with its square: all weights of a head would be 16 MB."""
+    q, k, v = (lg.tensor(draw(1, 1, 2048, 8, seed=s).astype("f"), requires_grad=True) for s in range(3))
+    tracemalloc.start()
+    try:
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        lg.sum(y * y).backward()
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_no_queries_or_keys():
+    for queries, keys in ((0, 3), (3, 0), (0, 0)):
+        for causal in (False, True):
+            q, k, v = (lg.ones((2, n, 4), requires_grad=True) for n in (queries, keys, keys))
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            y.sum().backward()
+            assert y.shape == (2, queries, 4) and not y.any()
+            assert all(not x.grad.any() and x.grad.shape == x.shape for x in (q, k, v))

@@ -195,6 +195,28 @@ def test_rows_without_a_gradient_stay_as_they_are():
     assert bool(lg.isnan(p).all())
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_few_rows_of_a_large_table_take_the_step_of_the_whole(dtype, monkeypatch):
+    source, results, taken = np.random.default_rng(0), [], []
+    start, batches = source.normal(size=(50, 7, 3)), [source.integers(0, 30, n) for n in (8, 3, 0, 300)]
+    usual = lg.optim.SparseAdam._take_rows
+    monkeypatch.setattr(lg.optim.SparseAdam, "_take_rows", lambda *args: (taken.append(1), usual(*args))[1])
+    for least in (0, 1 << 60):
+        monkeypatch.setattr("lucidgrad.optim.sparse_adam._MANY", least)
+        p, other = (lg.tensor(start, dtype=dtype, requires_grad=True) for _ in range(2))
+        optimiser = lg.optim.SparseAdam([p, other], lr=0.1)
+        for rows in batches:
+            p.grad = other.grad = None
+            (lg.take(p, lg.asarray(rows), axis=0) ** 2).sum().backward()
+            (other * 2).sum().backward()  # every row of it
+            optimiser.step()
+        states = [optimiser.state[x] for x in (p, other)]
+        results.append([x.numpy().tobytes() for s in states for x in (s["exp_avg"], s["exp_avg_sq"])])
+        results[-1] += [x.detach().numpy().tobytes() for x in (p, other)]
+        assert p[30:].tolist() == lg.tensor(start, dtype=dtype)[30:].tolist()
+    assert results[0] == results[1] and len(taken) == 3
+
+
 def rosenbrock(x):
     return (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
 

@@ -1,5 +1,6 @@
 /* Weights of attention from scores, in place, and what pulls back through them: each row is read from the cache once.
- * A row has the scores of one query; with `causal` only as many count as its place among the queries says.
+ * A row has the scores of one query; with `causal`, the place of the first query plus one, only as many count as its
+ * place among the queries says.
  */
 #ifndef REAL
 
@@ -10,10 +11,12 @@
 
 #else
 
+#include "powers.h"
+
 /* How many keys the query of a row looks at. */
 static inline I NAME(seen)(I row, I queries, I n, I causal)
 {
-    I place = row % queries + 1;
+    I place = row % queries + causal;
     return causal && place < n ? place : n;
 }
 
@@ -41,7 +44,7 @@ EXPORT void NAME(attention_weights)(const void *task, long begin, long end)
         REAL base = top == none ? 0 : top;
 #pragma omp simd reduction(+ : sum)
         for (I k = 0; k < count; k++) {
-            REAL e = EXP(p[k] - base);
+            REAL e = POWER(p[k] - base);
             p[k] = e;
             sum += e;
         }
@@ -69,7 +72,7 @@ EXPORT void NAME(attention_slopes)(const void *task, long begin, long end)
         I count = NAME(seen)(row, t->queries, n, t->causal);
 #pragma omp simd
         for (I k = 0; k < count; k++) {
-            REAL w = EXP(p[k] * scale - total);
+            REAL w = POWER(p[k] * scale - total);
             p[k] = w;
             s[k] = (s[k] - rest) * w * factor;
         }

@@ -17,8 +17,11 @@ def _found(name: str, p: Any, *others: Any) -> int | None:
     return _LIBRARY.get(name, p.dtype)
 
 
-def attention_weights(p: Any, rate: Any, total: Any, scale: float, causal: bool) -> bool:
-    """Scores p, (heads, queries, keys), become weights that are yet to be multiplied by their row's rate."""
+def attention_weights(p: Any, rate: Any, total: Any, scale: float, causal: int) -> bool:
+    """Scores p, (heads, queries, keys), become weights that are yet to be multiplied by their row's rate.
+
+    ``causal``: the place of the first query plus one, if it is to see keys up to there only, or 0.
+    """
     function = _found("attention_weights", p, rate, total)
     if function is None:
         return False
@@ -28,7 +31,7 @@ def attention_weights(p: Any, rate: Any, total: Any, scale: float, causal: bool)
     return True
 
 
-def attention_slopes(p: Any, s: Any, total: Any, rest: Any, scale: float, factor: float, causal: bool) -> bool:
+def attention_slopes(p: Any, s: Any, total: Any, rest: Any, scale: float, factor: float, causal: int) -> bool:
     """Scores p become weights, and the weights' cotangents s become the scores', times a factor."""
     function = _found("attention_slopes", p, s, total, rest)
     if function is None:

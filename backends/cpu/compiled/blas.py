@@ -2,13 +2,15 @@
 
 import ctypes
 import functools
+import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from . import building, memory, threads
 
-__all__ = ["dividing", "functions", "product", "set_num_threads"]
+__all__ = ["dividing", "functions", "product", "products", "set_num_threads"]
 
 #: How builds of NumPy name them. Whether integers have 32 or 64 bits does not matter where each takes a register or a
 #: slot of 8 bytes, and all are small and positive; `_works` tries it.
@@ -104,7 +106,7 @@ def product(x1: Any, x2: Any, y: Any = None) -> Any:
     (x1, one), (x2, two) = _laid(x1), _laid(x2)
     if y is None:
         y = memory.empty((m, n), x1.dtype)
-    alone, multiply, gemm = calls
+    alone, multiply, gemm, _ = calls
     alone(1)
     try:
         if work < 2 * _PER_THREAD:
@@ -116,6 +118,62 @@ def product(x1: Any, x2: Any, y: Any = None) -> Any:
     finally:
         alone(0)
     return y
+
+
+def products(x1: Any, x2: Any, y: Any = None) -> Any:
+    """``numpy.matmul`` for stacks of matrices, in the way of `product`, the matrices divided among threads.
+
+    Stacks that do not lie a step apart, or are fewer than threads, have the BLAS's own threads, if any.
+    """
+    if x1.ndim == 3 and len(x1) == len(x2) == 1 and x1.dtype.char in "fd":
+        made = product(x1[0], x2[0], None if y is None else y[0])
+        if made is not None:
+            return made[None] if y is None else y
+    work, count = x1.shape[-2] * x1.shape[-1] * x2.shape[-1], threads.get_num_threads()
+    lead = x1.shape[:-2]
+    size = math.prod(lead)
+    if (
+        size < count
+        or count == 1
+        or work * size < 2 * _PER_THREAD
+        or lead != x2.shape[:-2]
+        or x1.shape[-1] != x2.shape[-2]
+        or 1 in (x1.shape[-2], x2.shape[-1])
+        or x1.dtype is not x2.dtype
+        or not x1.dtype.isnative
+        or (calls := _calls(x1.dtype.char)) is None
+    ):
+        return np.matmul(x1, x2, out=y)
+    if y is None:
+        y = memory.empty((*lead, x1.shape[-2], x2.shape[-1]), x1.dtype)
+    one, two, three = (_stacked(x) for x in (x1, x2, y))
+    if one is None or two is None or three is None or three[0] != 111 or y.dtype is not x1.dtype:
+        return np.matmul(x1, x2, out=y)
+    alone, _, gemm, multiply = calls
+    sizes = x1.shape[-2], x2.shape[-1], x1.shape[-1]
+    at = [p for x, laid in ((x1, one), (x2, two), (y, three)) for p in (x.ctypes.data, *laid[1:])]
+    alone(1)
+    try:
+        multiply(gemm, one[0], two[0], *sizes, *at, size, min(count, work * size // _PER_THREAD))
+    finally:
+        alone(0)
+    return y
+
+
+def _stacked(x: Any) -> tuple[int, int, int] | None:
+    """CBLAS's word for matrices of a stack, how far rows or columns are apart, and matrices; None: not evenly."""
+    width, (down, along) = x.itemsize, x.strides[-2:]
+    steps = [(n, step) for n, step in zip(x.shape[:-2], x.strides[:-2], strict=True) if n > 1]
+    if not x.flags.aligned or any(far != near * n for (_, far), (n, near) in pairwise(steps)):
+        return None
+    step = steps[-1][1] if steps else 0
+    if step < 0 or step % width:
+        return None
+    if along == width and down >= x.shape[-1] * width and down % width == 0:
+        return 111, down // width, step // width
+    if down == width and along >= x.shape[-2] * width and along % width == 0:
+        return 112, along // width, step // width
+    return None
 
 
 def _laid(x: Any) -> tuple[Any, tuple[int, int]]:
@@ -131,8 +189,8 @@ def _laid(x: Any) -> tuple[Any, tuple[int, int]]:
 
 
 @functools.cache
-def _calls(char: str) -> tuple[Any, Any, int] | None:
-    """What keeps the BLAS to one thread, what divides products of a dtype, and its product."""
+def _calls(char: str) -> tuple[Any, Any, int, Any] | None:
+    """What keeps the BLAS to one thread, what divides products of a dtype, its product, and what divides stacks."""
     library, found = (_products(), functions()) if char in "fd" else (None, None)
     if library is None or found is None:
         return None
@@ -142,7 +200,10 @@ def _calls(char: str) -> tuple[Any, Any, int] | None:
     alone.argtypes, alone.restype, multiply.restype = [number], None, None
     matrices = [address, long, address, long, real, address, long]
     multiply.argtypes = [address, number, number, long, long, long, *matrices, number]
-    return alone, multiply, found["sgemm" if char == "f" else "dgemm"]
+    stack = getattr(library, f"lg_stack_{char}")
+    stack.argtypes = [address, number, number, long, long, long, *[address, long, long] * 3, long, number]
+    stack.restype = None
+    return alone, multiply, found["sgemm" if char == "f" else "dgemm"], stack
 
 
 @functools.cache

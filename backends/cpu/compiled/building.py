@@ -15,6 +15,8 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lucidgrad.backends.caches import switched_off
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -76,11 +78,6 @@ def folder() -> "Path | None":
     """Where libraries are kept; None if there are none."""
     toolchain = None if why_not() else _toolchain()
     return None if toolchain is None else toolchain.folder
-
-
-def switched_off() -> bool:
-    """Whether the environment says no."""
-    return os.environ.get("LUCIDGRAD_COMPILED", "1").strip().lower() in ("0", "off", "false", "no")
 
 
 @functools.cache

@@ -11,6 +11,8 @@
 
 typedef int64_t I;
 
+#define INLINE static inline __attribute__((always_inline))
+
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
 #define NAME(a) JOIN(a, SUFFIX)

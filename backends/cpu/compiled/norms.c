@@ -21,7 +21,7 @@ static inline void NAME(moments)(const REAL *x, I n, double eps, I centre, REAL 
 /* Weights and bias may be NULL. */
 typedef struct { const REAL *x, *w, *b; REAL *y; I n, centre; double eps; } NAME(layer_norm_task);
 
-EXPORT void NAME(layer_norm)(const void *task, long begin, long end)
+INLINE void NAME(layer_norm_rows)(const void *task, long begin, long end, const int streamed)
 {
     const NAME(layer_norm_task) *t = task;
     const REAL *x = t->x, *w = t->w, *b = t->b;
@@ -32,14 +32,24 @@ EXPORT void NAME(layer_norm)(const void *task, long begin, long end)
         const REAL *from = x + row * n;
         REAL *to = y + row * n, mean, rate;
         NAME(moments)(from, n, eps, centre, &mean, &rate);
-        if (!w)
-            for (I k = 0; k < n; k++) to[k] = (from[k] - mean) * rate;
-        else if (!b)
-            for (I k = 0; k < n; k++) to[k] = (from[k] - mean) * rate * w[k];
-        else
-            for (I k = 0; k < n; k++) to[k] = (from[k] - mean) * rate * w[k] + b[k];
+        if (streamed && row + 1 < end) fetch(from + n, (size_t)n * sizeof(REAL), 0);
+#define BARE(AT) ((AT(from, k) - mean) * rate)
+#define WEIGHTED(AT) (BARE(AT) * AT(w, k))
+#define SHIFTED(AT) (WEIGHTED(AT) + AT(b, k))
+        if (!w) {
+            WRITE_ROW(to, n, streamed, BARE);
+        } else if (!b) {
+            WRITE_ROW(to, n, streamed, WEIGHTED);
+        } else {
+            WRITE_ROW(to, n, streamed, SHIFTED);
+        }
+#undef BARE
+#undef WEIGHTED
+#undef SHIFTED
     }
 }
+
+BOTH_WAYS(layer_norm)
 
 typedef struct { const REAL *h, *x; REAL *y; I n, centre; double eps; } NAME(standardise_pull_task);
 
@@ -68,7 +78,7 @@ typedef struct {
     double eps;
 } NAME(layer_norm_pull_task);
 
-EXPORT void NAME(layer_norm_pull)(const void *task, long begin, long end)
+INLINE void NAME(layer_norm_pull_rows)(const void *task, long begin, long end, const int streamed)
 {
     const NAME(layer_norm_pull_task) *t = task;
     const REAL *h = t->h, *x = t->x, *w = t->w;
@@ -82,6 +92,10 @@ EXPORT void NAME(layer_norm_pull)(const void *task, long begin, long end)
             const REAL *from = x + row * n, *a = h + row * n;
             REAL *to = y + row * n, mean, rate;
             NAME(moments)(from, n, eps, centre, &mean, &rate);
+            if (streamed && row + 1 < rows) {
+                fetch(from + n, (size_t)n * sizeof(REAL), 0);
+                fetch(a + n, (size_t)n * sizeof(REAL), 0);
+            }
             double along = 0, level = 0;
             for (I first = 0; first < n; first += PART) {
                 I last = first + PART < n ? first + PART : n;
@@ -98,10 +112,14 @@ EXPORT void NAME(layer_norm_pull)(const void *task, long begin, long end)
                 level += q;
             }
             REAL slope = (REAL)(along / n), shift = centre ? (REAL)(level / n) : 0;
-            for (I k = 0; k < n; k++) to[k] = (a[k] * w[k] - shift - (from[k] - mean) * rate * slope) * rate;
+#define PULLED(AT) ((AT(a, k) * AT(w, k) - shift - (AT(from, k) - mean) * rate * slope) * rate)
+            WRITE_ROW(to, n, streamed, PULLED);
+#undef PULLED
         }
     }
 }
+
+BOTH_WAYS(layer_norm_pull)
 
 /* Those sums: of each stretch of PART columns, over all blocks. */
 typedef struct { const REAL *parts; REAL *to_w, *to_b; I blocks, n; } NAME(layer_norm_sums_task);

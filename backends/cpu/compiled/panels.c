@@ -34,7 +34,7 @@ EXPORT void NAME(pack_panels)(const void *task, long begin, long end)
 }
 
 /* Some rows of one panel. */
-static inline __attribute__((always_inline)) void NAME(rows)(
+INLINE void NAME(rows)(
     REAL *y, I y_row, const REAL *a, I a_row, const REAL *w, I width, I left, const I count)
 {
     V s[MOST], r[MOST];

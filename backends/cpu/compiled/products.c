@@ -105,4 +105,30 @@ EXPORT void NAME(lg_products)(NAME(gemm) gemm, int turn_a, int turn_b, long m, l
     parallel(NAME(part), &t, portions, 1, threads);
 }
 
+/* Products of matrices that lie a step apart: each is one portion, so that all are as one thread makes them. */
+typedef struct {
+    NAME(gemm) gemm;
+    int turn_a, turn_b;
+    long m, n, k;
+    const REAL *a, *b;
+    REAL *c;
+    long lda, ldb, ldc, step_a, step_b, step_c;
+} NAME(stack);
+
+static void NAME(some)(void *task, long begin, long end)
+{
+    const NAME(stack) *t = task;
+    for (; begin < end; begin++)
+        t->gemm(101, t->turn_a, t->turn_b, t->m, t->n, t->k, 1, t->a + begin * t->step_a, t->lda,
+                t->b + begin * t->step_b, t->ldb, 0, t->c + begin * t->step_c, t->ldc);
+}
+
+EXPORT void NAME(lg_stack)(NAME(gemm) gemm, int turn_a, int turn_b, long m, long n, long k, const REAL *a, long lda,
+                           long step_a, const REAL *b, long ldb, long step_b, REAL *c, long ldc, long step_c,
+                           long count, int threads)
+{
+    NAME(stack) t = {gemm, turn_a, turn_b, m, n, k, a, b, c, lda, ldb, ldc, step_a, step_b, step_c};
+    parallel(NAME(some), &t, count, (count + 4 * threads - 1) / (4 * threads), threads);
+}
+
 #endif

@@ -2,9 +2,28 @@
  * not depend on the number of threads. */
 #ifndef REAL
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "names.h"
+#include "streams.h"
+
+enum { SHORTEST = 64 }; /* bytes of a row: lists of shorter ones cost as much as the rows */
+
+/* The rows that go to the places from first to last: heads[place - first] is the first of them plus one, next[row] the
+ * one after it plus one, 0 none. NULL if there is no memory for that, or numbers are too large; to be freed. */
+static int *rows_by_place(const I *i, I n, I first, I last, int **next)
+{
+    const I places = last - first;
+    int *heads = n >= INT32_MAX ? NULL : calloc((size_t)(places + n), sizeof(int));
+    if (!heads) return NULL;
+    *next = heads + places;
+    for (I k = n - 1; k >= 0; k--)
+        if (i[k] >= first && i[k] < last) {
+            (*next)[k] = heads[i[k] - first];
+            heads[i[k] - first] = (int)k + 1;
+        }
+    return heads;
+}
 
 #define SELF "puts.c"
 #include "both_floats.h"
@@ -33,12 +52,40 @@ static void NAME(add_stretch)(const NAME(put_rows_task) *t, I first, I last)
     }
 }
 
+/* A large y in one pass, place by place, most of which nothing comes to; 0 if there is no memory for the lists. */
+static int NAME(stream_stretch)(const NAME(put_rows_task) *t, I first, I last)
+{
+    int *next, *heads = rows_by_place(t->i, t->n, first, last, &next);
+    if (!heads) return 0;
+    const I m = t->m;
+    for (I place = first; place < last; place++) {
+        const I empty = place;
+        while (place < last && !heads[place - first]) place++;
+        if (place < last) { /* these come while zeros are written */
+            fetch(t->y + place * m, (size_t)m * sizeof(REAL), 1);
+            fetch(t->g + (heads[place - first] - 1) * m, (size_t)m * sizeof(REAL), 0);
+        }
+        stream_zeros(t->y + empty * m, (size_t)((place - empty) * m) * sizeof(REAL));
+        if (place == last) break;
+        REAL *restrict to = t->y + place * m;
+        int row = heads[place - first] - 1;
+        for (I j = 0; j < m; j++) to[j] = 0 + t->g[row * m + j]; /* -0 becomes 0, as in any sum */
+        while ((row = next[row] - 1) >= 0)
+            for (I j = 0; j < m; j++) to[j] += t->g[row * m + j];
+    }
+    STREAMED_ALL();
+    free(heads);
+    return 1;
+}
+
 EXPORT void NAME(put_rows)(const void *task, long begin, long end)
 {
     const NAME(put_rows_task) *t = task;
     const I first = begin * t->stretch, last = end * t->stretch < t->size ? end * t->stretch : t->size;
     if (first >= last) return;
-    memset(t->y + first * t->m, 0, (size_t)((last - first) * t->m) * sizeof(REAL));
+    const size_t row = (size_t)t->m * sizeof(REAL);
+    if (row >= SHORTEST && row * (size_t)t->size >= STREAMED && NAME(stream_stretch)(t, first, last)) return;
+    memset(t->y + first * t->m, 0, (size_t)(last - first) * row);
     NAME(add_stretch)(t, first, last);
 }
 

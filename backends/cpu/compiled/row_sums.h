@@ -5,6 +5,8 @@
 enum { ABREAST = 32 }; /* elements that are taken at once, each into a sum of its own: one sum would wait for itself */
 #endif
 
+typedef REAL NAME(some) __attribute__((vector_size(LINE), aligned(sizeof(REAL)), may_alias));
+
 /* The largest element; NaN does not count, whoever asks meets it again. */
 static inline REAL NAME(top)(const REAL *x, I n)
 {

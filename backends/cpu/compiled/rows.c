@@ -8,6 +8,7 @@
 
 #else
 
+#include "powers.h"
 #include "row_sums.h"
 
 /* The sum of exp(x - shift). */
@@ -18,7 +19,7 @@ static inline double NAME(powers)(const REAL *x, I n, REAL shift)
         I to = from + PART < n ? from + PART : n;
         REAL s = 0;
 #pragma omp simd reduction(+ : s)
-        for (I k = from; k < to; k++) s += EXP(x[k] - shift);
+        for (I k = from; k < to; k++) s += POWER(x[k] - shift);
         all += s;
     }
     return all;
@@ -33,13 +34,23 @@ static inline double NAME(keep_powers)(REAL *y, const REAL *x, I n, REAL shift)
         REAL s = 0;
 #pragma omp simd reduction(+ : s)
         for (I k = from; k < to; k++) {
-            REAL e = EXP(x[k] - shift);
+            REAL e = POWER(x[k] - shift);
             y[k] = e;
             s += e;
         }
         all += s;
     }
     return all;
+}
+
+/* The logarithm of the sum of exp(x). */
+static inline double NAME(log_powers)(const REAL *x, I n)
+{
+    REAL top = NAME(top)(x, n), shift = NAME(finite)(top);
+    if (top <= shift) return log(NAME(powers)(x, n, shift)) + shift;
+    double all = 0; /* infinite, or not a number */
+    for (I k = 0; k < n; k++) all += exp(x[k]);
+    return log(all);
 }
 
 /* -- softmax ------------------------------------------------------------------------------------ */
@@ -61,7 +72,7 @@ EXPORT void NAME(softmax)(const void *task, long begin, long end)
 
 typedef struct { const REAL *h, *s; REAL *y; I n; } NAME(softmax_pull_task);
 
-EXPORT void NAME(softmax_pull)(const void *task, long begin, long end)
+INLINE void NAME(softmax_pull_rows)(const void *task, long begin, long end, const int streamed)
 {
     const NAME(softmax_pull_task) *t = task;
     const REAL *h = t->h, *s = t->s;
@@ -71,9 +82,13 @@ EXPORT void NAME(softmax_pull)(const void *task, long begin, long end)
         const REAL *a = h + row * n, *b = s + row * n;
         REAL *to = y + row * n;
         REAL inner = (REAL)NAME(dot)(a, b, n);
-        for (I k = 0; k < n; k++) to[k] = (a[k] - inner) * b[k];
+#define PULLED(AT) ((AT(a, k) - inner) * AT(b, k))
+        WRITE_ROW(to, n, streamed, PULLED);
+#undef PULLED
     }
 }
+
+BOTH_WAYS(softmax_pull)
 
 typedef struct { const REAL *x; REAL *y; I n; } NAME(log_softmax_task);
 
@@ -104,7 +119,7 @@ EXPORT void NAME(log_softmax_pull)(const void *task, long begin, long end)
         REAL *to = y + row * n;
         REAL all = (REAL)NAME(total)(a, n);
 #pragma omp simd
-        for (I k = 0; k < n; k++) to[k] = a[k] - EXP(b[k]) * all;
+        for (I k = 0; k < n; k++) to[k] = a[k] - POWER(b[k]) * all;
     }
 }
 
@@ -117,8 +132,7 @@ EXPORT void NAME(logsumexp)(const void *task, long begin, long end)
     REAL *y = t->y;
     I n = t->n;
     for (I row = begin; row < end; row++) {
-        REAL top = NAME(finite)(NAME(top)(x + row * n, n));
-        y[row] = (REAL)(log(NAME(powers)(x + row * n, n, top)) + top);
+        y[row] = (REAL)NAME(log_powers)(x + row * n, n);
     }
 }
 
@@ -135,7 +149,48 @@ EXPORT void NAME(logsumexp_pull)(const void *task, long begin, long end)
         REAL *to = y + row * n;
         REAL scale = h[row], shift = s[row] == (REAL)-LG_INFINITY ? 0 : s[row];
 #pragma omp simd
-        for (I k = 0; k < n; k++) to[k] = EXP(from[k] - shift) * scale;
+        for (I k = 0; k < n; k++) to[k] = POWER(from[k] - shift) * scale;
+    }
+}
+
+/* -- extremes ----------------------------------------------------------------------------------- */
+/* y = h over the number of elements of x that are the row's extreme s, at these. */
+typedef struct { const REAL *h, *s, *x; REAL *y; I n; } NAME(extreme_pull_task);
+
+EXPORT void NAME(extreme_pull)(const void *task, long begin, long end)
+{
+    const NAME(extreme_pull_task) *t = task;
+    I n = t->n;
+    for (I row = begin; row < end; row++) {
+        const REAL *from = t->x + row * n, extreme = t->s[row];
+        REAL *to = t->y + row * n, count = 0;
+        for (I first = 0; first < n; first += PART) {
+            const I last = first + PART < n ? first + PART : n;
+            REAL some = 0;
+#pragma omp simd reduction(+ : some)
+            for (I k = first; k < last; k++) some += from[k] == extreme ? 1 : 0;
+            count += some;
+        }
+        const REAL share = t->h[row] / count;
+        for (I k = 0; k < n; k++) to[k] = (from[k] == extreme ? 1 : 0) * share; /* NaN where there is no extreme */
+    }
+}
+
+/* Whether a row has an element that is not zero: a byte each. */
+typedef struct { const REAL *x; char *y; I n; } NAME(any_rows_task);
+
+EXPORT void NAME(any_rows)(const void *task, long begin, long end)
+{
+    const NAME(any_rows_task) *t = task;
+    enum { AT_ONCE = 64 };
+    for (I row = begin; row < end; row++) {
+        const REAL *from = t->x + row * t->n;
+        int found = 0;
+        I k = 0;
+        for (; k + AT_ONCE <= t->n && !found; k += AT_ONCE)
+            for (int j = 0; j < AT_ONCE; j++) found |= from[k + j] != 0;
+        for (; k < t->n && !found; k++) found = from[k] != 0;
+        t->y[row] = (char)found;
     }
 }
 
@@ -168,8 +223,7 @@ EXPORT void NAME(cross_entropy_rows)(const void *task, long begin, long end)
             y[row] = 0;
             continue;
         }
-        REAL top = NAME(finite)(NAME(top)(from, n));
-        y[row] = (REAL)(log(NAME(powers)(from, n, top)) + top - from[target]);
+        y[row] = (REAL)(NAME(log_powers)(from, n) - from[target]);
     }
 }
 
@@ -280,7 +334,7 @@ EXPORT void NAME(variances)(const void *task, long begin, long end)
 /* y = h * (x - the row's mean). */
 typedef struct { const REAL *h, *x; REAL *y; I n; } NAME(scaled_distance_task);
 
-EXPORT void NAME(scaled_distance)(const void *task, long begin, long end)
+INLINE void NAME(scaled_distance_rows)(const void *task, long begin, long end, const int streamed)
 {
     const NAME(scaled_distance_task) *t = task;
     const REAL *h = t->h, *x = t->x;
@@ -289,8 +343,12 @@ EXPORT void NAME(scaled_distance)(const void *task, long begin, long end)
     for (I row = begin; row < end; row++) {
         const REAL *from = x + row * n;
         REAL *to = y + row * n, scale = h[row], mean = (REAL)(NAME(total)(from, n) / n);
-        for (I k = 0; k < n; k++) to[k] = (from[k] - mean) * scale;
+#define SCALED(AT) ((AT(from, k) - mean) * scale)
+        WRITE_ROW(to, n, streamed, SCALED);
+#undef SCALED
     }
 }
+
+BOTH_WAYS(scaled_distance)
 
 #endif

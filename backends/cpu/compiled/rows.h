@@ -4,6 +4,7 @@
 #define LUCIDGRAD_ROWS_H
 
 #include "names.h"
+#include "streams.h"
 
 enum { PART = 1024, ROWS = 64 };
 

@@ -22,19 +22,28 @@ STRETCH = 1024
 WIDE = 64
 #: Elements of which a part of a sum over everything is made.
 PART = 1 << 14
+#: Bytes of a result from which kernels that can write it past the caches, as in C.
+STREAMED = 1 << 23
+_STREAMING = {"layer_norm", "layer_norm_pull", "softmax_pull", "scaled_distance"}
 
 
 def _split(x: Any, axis: Any) -> tuple[int, int] | None:
-    """How many rows there are, and how long they are; None if reduced axes are not the last."""
+    """How many rows there are, and how long they are; None if reduced axes are not the last, or there are none such."""
     rank = x.ndim
     if type(axis) is int and (axis == -1 or axis == rank - 1):
         n = x.shape[-1] if rank else 0
     else:
-        axes = sorted(a % rank for a in ((axis,) if type(axis) is int else axis)) if axis is not None else range(rank)
-        if list(axes) != list(range(rank - len(axes), rank)):
+        axes = range(rank) if axis is None else (axis,) if type(axis) is int else axis
+        if sorted(a + rank if a < 0 else a for a in axes) != list(range(rank - len(axes), rank)):
             return None
         n = math.prod(x.shape[rank - len(axes) :])
     return (x.size // n, n) if n else None
+
+
+def _function(name: str, x: Any) -> int | None:
+    """The kernel of a name whose result is like x."""
+    library = _NORMS if "norm" in name else _LIBRARY
+    return library.get(f"{name}_streamed" if x.nbytes >= STREAMED and name in _STREAMING else name, x.dtype)
 
 
 def _ready(x: Any, dtype: Any) -> Any:
@@ -49,7 +58,7 @@ def _run(name: str, axis: Any, *xs: Any) -> Any:
     x = xs[-1]
     if x.size < WORTH or x.dtype.char not in "fd" or not x.dtype.isnative:
         return None
-    function, split = _LIBRARY.get(name, x.dtype), _split(x, axis)
+    function, split = _function(name, x), _split(x, axis)
     given = [_ready(r, x.dtype) for r in xs]
     if function is None or split is None or any(r is None for r in given):
         return None
@@ -103,6 +112,21 @@ def _counts(h: Any, x: Any, axis: Any) -> bool:
     return split is not None and h.size == split[0]
 
 
+# -- extremes ------------------------------------------------------------------------------------
+def extreme_pull(h: Any, s: Any, x: Any, axis: Any) -> Any:
+    return _run("extreme_pull", axis, h, s, x) if h.size == s.size and _counts(h, x, axis) else None
+
+
+def any_rows(x: Any, axis: Any, keepdims: bool) -> Any:
+    if x.size < WORTH_SUM or not plain(x) or (split := _split(x, axis)) is None:
+        return None
+    if (function := _LIBRARY.get("any_rows", x.dtype)) is None:
+        return None
+    y = np.empty(_shortened(x, axis, keepdims), np.bool_)
+    run(function, pack("3q", address(x), address(y), split[1]), split[0], x.size)
+    return y
+
+
 # -- cross-entropy -------------------------------------------------------------------------------
 def _classes(x: Any, i: Any, axis: int) -> Any:
     """Class numbers as C reads them; None if rows of logits are not contiguous or not as many."""
@@ -138,7 +162,7 @@ def layer_norm(x: Any, w: Any, b: Any, axis: Any, eps: float, centre: bool) -> A
     """With no weights the standardised rows."""
     if x.size < WORTH or not plain(x) or (split := _split(x, axis)) is None:
         return None
-    function, given = _NORMS.get("layer_norm", x.dtype), [r for r in (w, b) if r is not None]
+    function, given = _function("layer_norm", x), [r for r in (w, b) if r is not None]
     if function is None or any(not plain(r) or r.dtype != x.dtype or r.size != split[1] for r in given):
         return None
     y = memory.empty(x.shape, x.dtype)
@@ -162,7 +186,7 @@ def layer_norm_pull(h: Any, x: Any, w: Any, axes: int, eps: float, centre: bool)
     n = math.prod(shape)
     if x.size < WORTH or not (plain(x) and plain(w)) or not h.dtype == w.dtype == x.dtype or h.shape != x.shape:
         return None
-    function, then = (_NORMS.get(name, x.dtype) for name in ("layer_norm_pull", "layer_norm_sums"))
+    function, then = _function("layer_norm_pull", x), _NORMS.get("layer_norm_sums", x.dtype)
     if function is None or then is None or w.size != n:
         return None
     rows, blocks = x.size // n, -(-x.size // (n * ROWS))
@@ -249,9 +273,12 @@ def _total(x: Any, shape: tuple[int, ...]) -> Any:
     return np.add.reduce(parts).astype(x.dtype).reshape(shape)
 
 
-def variances(x: Any, axis: Any, left: float, keepdims: bool, rooted: bool) -> Any:
+def variances(x: Any, axis: Any, correction: float, keepdims: bool, rooted: bool) -> Any:
     """Variances of the last axes, or their roots."""
-    if x.size < WORTH_SUM or not plain(x) or (split := _split(x, axis)) is None or left <= 0:
+    if x.size < WORTH_SUM or not plain(x) or (split := _split(x, axis)) is None:
+        return None
+    left = split[1] - correction
+    if left <= 0:
         return None
     if (function := _LIBRARY.get("variances", x.dtype)) is None:
         return None

@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import shlex
-import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -163,13 +162,12 @@ class Toolchain:
         except OSError as error:
             raise Failed(f"{self.program}: {error}") from error
         if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
-            raise Failed(f"{self.program}: {lines[0] if lines else f'exit status {done.returncode}'}")
+            raise Failed(f"{self.program}: {caches.complaint(done)}")
 
 
 def find() -> Toolchain:
     """The compiler that the environment names, else the system's; raises OSError."""
-    program = _compiler()
+    program = caches.compiler()
     try:
         return Toolchain(program, _folder())
     except _Unusable as error:
@@ -177,18 +175,9 @@ def find() -> Toolchain:
         return Toolchain(program, Path(_private_folder().name), lost)
 
 
-def _compiler() -> str:
-    chosen = os.environ.get("LUCIDGRAD_CC")
-    for name in [chosen] if chosen else ["cc", "gcc", "clang"]:
-        if found := shutil.which(name):
-            return str(Path(found).absolute())
-    raise Failed(f"LUCIDGRAD_CC={chosen} names no program" if chosen else "no C compiler: cc, gcc or clang")
-
-
 def _folder() -> Path:
     """The cache, if it is this user's alone."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(home) / "lucidgrad" / "cpu"
+    folder = caches.home("cpu")
     try:
         caches.make_private(folder)
     except OSError as error:

@@ -1,17 +1,20 @@
-"""NumPy kernels of attention: some heads at a time, so that their weights stay in the cache."""
+"""NumPy kernels of attention: some heads or queries at a time, so that their weights stay in the cache."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from lucidgrad.backends.cpu.compiled import attention as compiled
+from lucidgrad.backends.cpu.compiled import attention as compiled, blas
 from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
 #: Elements of the weights that are computed together.
 BLOCK = 131072
+#: Queries that are taken together at least.
+FEWEST = 32
 
 
 def _lead(*arrays: Any) -> tuple[int, ...]:
@@ -27,13 +30,28 @@ def _with_lead(a: Any, lead: tuple[int, ...]) -> Any:
     return a if lead else a[None]
 
 
-def _places(lead: tuple[int, ...], size: int) -> Iterator[tuple[Any, ...]]:
-    """Indices of parts that have about a block's elements together: heads of one example."""
+def _places(lead: tuple[int, ...], rows: int, columns: int, causal: bool) -> Iterator[tuple[Any, Any, int]]:
+    """Parts that have about a block's weights: heads of one example, or queries of one head.
+
+    Each is an index of heads, a slice of queries, and how many keys these see.
+    """
     *outer, last = lead or (1,)
-    step = max(1, BLOCK // max(size, 1))
+    step = max(1, BLOCK // max(rows * columns, 1))
+    whole = rows * columns <= BLOCK
+    some = max(rows, 1) if whole else max(FEWEST, BLOCK // columns)
     for place in itertools.product(*map(range, outer)):
         for start in range(0, last, step):
-            yield *place, slice(start, start + step)
+            for first in range(0, max(rows, 1), some):
+                end = min(first + some, rows)
+                keys = columns if whole or not causal else min(end, columns)
+                yield (*place, slice(start, start + step)), slice(first, end), keys
+
+
+def _of(m: Any, place: Any, queries: slice, keys: int) -> Any:
+    """The part of a mask for some queries and keys, where it has several."""
+    part = m[place]
+    part = part[:, queries] if part.shape[1] != 1 else part
+    return part[..., :keys] if part.shape[2] != 1 else part
 
 
 def _like(a: Any, lead: tuple[int, ...], rows: int, columns: int, dtype: Any) -> Any:
@@ -58,13 +76,13 @@ def _mask(s: Any, m: Any, scale: float) -> float:
     return 1.0
 
 
-def _weigh(p: Any, rate: Any, total: Any, scale: float, later: Any) -> None:
+def _weigh(p: Any, rate: Any, total: Any, scale: float, causal: int) -> None:
     """Turn scores p into weights that lack a factor; rate gets that of each row, total the row's logsumexp."""
-    if compiled.attention_weights(p, rate, total, scale, later is not None):
+    if compiled.attention_weights(p, rate, total, scale, causal):
         return
     p *= scale
-    if later is not None:
-        np.copyto(p, -np.inf, where=later)
+    if causal:
+        np.copyto(p, -np.inf, where=_later(p, causal))
     top = np.maximum.reduce(p, axis=-1, keepdims=True, initial=-np.inf)
     blind = np.isneginf(top)
     top[blind] = 0
@@ -79,13 +97,13 @@ def _weigh(p: Any, rate: Any, total: Any, scale: float, later: Any) -> None:
     total[...] = norm[..., 0]
 
 
-def _pull(p: Any, s: Any, total: Any, rest: Any, scale: float, factor: float, later: Any) -> None:
+def _pull(p: Any, s: Any, total: Any, rest: Any, scale: float, factor: float, causal: int) -> None:
     """Scores p become weights, and the weights' cotangents s become the scores', times a factor."""
-    if compiled.attention_slopes(p, s, total, rest, scale, factor, later is not None):
+    if compiled.attention_slopes(p, s, total, rest, scale, factor, causal):
         return
     p *= scale
-    if later is not None:
-        np.copyto(p, -np.inf, where=later)
+    if causal:
+        np.copyto(p, -np.inf, where=_later(p, causal))
     p -= total[..., None]
     np.exp(p, out=p)
     s -= rest[..., None]
@@ -93,10 +111,10 @@ def _pull(p: Any, s: Any, total: Any, rest: Any, scale: float, factor: float, la
     s *= factor
 
 
-def _add_to(sums: Any, place: tuple[Any, ...], s: Any) -> None:
+def _add_to(sums: Any, place: tuple[Any, ...], queries: slice, keys: int, s: Any) -> None:
     """Add to the part of a mask's cotangent what belongs there, summed over axes that the mask does not have."""
     at = tuple(p if n > 1 else 0 if type(p) is int else slice(None) for p, n in zip(place, sums.shape, strict=False))
-    part = sums[at]
+    part = _of(sums, at, queries, keys)
     axes = tuple(a for a in range(3) if part.shape[a] == 1 and s.shape[a] != 1)
     part += np.add.reduce(s, axis=axes, keepdims=True) if axes else s
 
@@ -113,8 +131,23 @@ def _as_matrices(m: Any) -> Any:
     return m if m is None or m.ndim > 1 else m.reshape((1,) * (2 - m.ndim) + m.shape)
 
 
-def _later(causal: bool, rows: int, columns: int) -> Any:
-    return ~np.tri(rows, columns, dtype=bool) if causal else None
+def _later(p: Any, causal: int) -> Any:
+    """The keys behind the queries, of which the first is at this place, less one."""
+    return ~np.tri(p.shape[-2], p.shape[-1], causal - 1, dtype=bool)
+
+
+class _Room:
+    """Scratch arrays that are made once, and views of them for smaller ones."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._dtype, self._arrays = dtype, {}  # type: ignore[var-annotated]
+
+    def of(self, number: int, *shape: int) -> Any:
+        size = math.prod(shape)
+        made = self._arrays.get(number)
+        if made is None or made.size < size:
+            made = self._arrays[number] = np.empty(size, self._dtype)
+        return made[:size].reshape(shape)
 
 
 def attention(
@@ -129,15 +162,20 @@ def attention(
     dtype = np.result_type(q, k, v)
     y, total = _like(q, lead, rows, v.shape[-1], dtype), np.empty((*lead, rows), dtype)
     q, k, v, m, target = (_with_lead(a, lead) for a in (q, k, v, m, y))
-    sums, later, p = total if lead else total[None], _later(causal, rows, columns), None
-    for place in _places(lead, rows * columns):
-        part = q[place]
-        if p is None or len(p) != len(part):
-            p, rate = np.empty((len(part), rows, columns), dtype), np.empty((len(part), rows), dtype)
-        np.matmul(part, k[place].swapaxes(-1, -2), out=p)
-        _weigh(p, rate, sums[place], _mask(p, None if m is None else m[place], scale), later)
-        np.matmul(p, v[place], out=target[place])
-        target[place] *= rate[..., None]
+    sums, room = total if lead else total[None], _Room(dtype)
+    for place, queries, keys in _places(lead, rows, columns, causal):
+        part, end = q[place][:, queries], target[place][:, queries]
+        p, rate, logs = (
+            room.of(0, len(part), part.shape[1], keys),
+            room.of(1, *part.shape[:2]),
+            room.of(2, *part.shape[:2]),
+        )
+        blas.products(part, k[place][:, :keys].swapaxes(-1, -2), p)
+        rest = _mask(p, None if m is None else _of(m, place, queries, keys), scale)
+        _weigh(p, rate, logs, rest, (queries.start + 1) * causal)
+        blas.products(p, v[place][:, :keys], end)
+        end *= rate[..., None]
+        sums[place][:, queries] = logs
     return y, total
 
 
@@ -161,22 +199,28 @@ def attention_pull(
     t = np.where(np.isneginf(t), t.dtype.type(0), t)
     h, d, t, q, k, v, m = (_with_lead(a, lead) for a in (h, d[..., None], t[..., None], q, k, v, m))
     ends = [_with_lead(a, lead) for a in (to_q, to_k, to_v)]
-    later, p = _later(causal, rows, columns), None
-    for place in _places(lead, rows * columns):
-        qs, ks, vs, hs = q[place], k[place], v[place], h[place]
-        if p is None or len(p) != len(qs):
-            p, s = np.empty((len(qs), rows, columns), dtype), np.empty((len(qs), rows, columns), dtype)
-        np.matmul(qs, ks.swapaxes(-1, -2), out=p)
-        np.matmul(hs, vs.swapaxes(-1, -2), out=s)
-        rest = _mask(p, None if m is None else m[place], scale)
-        total, less = (np.ascontiguousarray(a[place][..., 0]) for a in (t, d))
-        _pull(p, s, total, less, rest, 1.0 if sums is not None else scale, later)
+    room = _Room(dtype)
+    for place, queries, keys in _places(lead, rows, columns, causal):
+        qs, hs, ks, vs = q[place][:, queries], h[place][:, queries], k[place][:, :keys], v[place][:, :keys]
+        p, s = (room.of(i, len(qs), qs.shape[1], keys) for i in (0, 1))
+        blas.products(qs, ks.swapaxes(-1, -2), p)
+        blas.products(hs, vs.swapaxes(-1, -2), s)
+        rest = _mask(p, None if m is None else _of(m, place, queries, keys), scale)
+        total, less = (np.ascontiguousarray(a[place][:, queries, 0]) for a in (t, d))
+        _pull(p, s, total, less, rest, 1.0 if sums is not None else scale, (queries.start + 1) * causal)
         if sums is not None:
-            _add_to(sums, place, s)
+            _add_to(sums, place, queries, keys, s)
             s *= scale
-        np.matmul(p.swapaxes(-1, -2), hs, out=ends[2][place])
-        np.matmul(s, ks, out=ends[0][place])
-        np.matmul(s.swapaxes(-1, -2), qs, out=ends[1][place])
+        blas.products(s, ks, ends[0][place][:, queries])
+        for end, weights, values in ((ends[2], p, hs), (ends[1], s, qs)):
+            own, turned = end[place], weights.swapaxes(-1, -2)
+            if qs.shape[1] == rows and keys == columns:
+                blas.products(turned, values, own)
+            elif not queries.start:
+                blas.products(turned, values, own[:, :keys])
+                own[:, keys:] = 0
+            else:
+                own[:, :keys] += blas.products(turned, values, room.of(2, len(qs), keys, values.shape[-1]))
     found = tuple(_summed_to(c, own) for c, own in zip((to_q, to_k, to_v), shapes, strict=True))
     return found if to_m is None else (*found, to_m.reshape(shape))
 

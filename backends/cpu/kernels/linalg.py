@@ -34,6 +34,8 @@ def matmul(x1: Any, x2: Any) -> Any:
             if blas.product(flat, x2, target) is None:
                 np.matmul(flat, x2, out=target)
             return y
+        if x1.size >= _SMALL and x1.ndim > 2 and x2.ndim > 2:
+            return blas.products(x1, x2)
         made = blas.product(x1, x2) if x1.ndim == 2 and x2.ndim == 2 else None
         return np.matmul(x1, x2) if made is None else made
     except (ValueError, AttributeError):
@@ -76,6 +78,16 @@ def _contraction(subscripts: str, by_first: bool) -> Callable[[Any, Any], Any]:
     return product
 
 
+def _multiply(x1: Any, x2: Any, y: Any = None) -> Any:
+    """Matrices, or stacks of them."""
+    if x1.size < _SMALL:
+        return np.matmul(x1, x2, out=y)
+    if x1.ndim > 2:
+        return blas.products(x1, x2, y)
+    made = blas.product(x1, x2, y)
+    return np.matmul(x1, x2, out=y) if made is None else made
+
+
 def _turn(term: str, wanted: str) -> Callable[[Any], Any]:
     """A function that puts the axes of an array into the order of the wanted letters."""
     if term == wanted:
@@ -98,7 +110,7 @@ def _product(
     turn1, turn2 = _turn(first, batch + left + summed), _turn(second, batch + summed + right)
     turn = _turn(batch + left + right, output)
     if len(left) == len(summed) == len(right) == 1:
-        return lambda x1, x2: turn(np.matmul(turn1(x1), turn2(x2)))
+        return lambda x1, x2: turn(_multiply(turn1(x1), turn2(x2)))
     lead, rest = len(batch), len(batch + left)
 
     def fold(x1: Any, x2: Any) -> Any:
@@ -106,7 +118,7 @@ def _product(
         many, rows, columns = x1.shape[:lead], x1.shape[lead:rest], x2.shape[x2.ndim - len(right) :]
         n, inner, m = map(math.prod, (rows, x1.shape[rest:], columns))
         y = np.empty((*many, *rows, *columns), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
-        np.matmul(x1.reshape(*many, n, inner), x2.reshape(*many, inner, m), out=y.reshape(*many, n, m))
+        _multiply(x1.reshape(*many, n, inner), x2.reshape(*many, inner, m), y.reshape(*many, n, m))
         return turn(y)  # BLAS wrote straight into it
 
     return fold

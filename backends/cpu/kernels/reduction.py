@@ -56,7 +56,7 @@ def mean(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
 
 def _variance(x: Any, axis: Any, correction: float, keepdims: Any, rooted: bool = False) -> Any:
     if x.size >= compiled.WORTH_SUM:
-        made = compiled.variances(x, axis, _count(x, axis) - correction, keepdims, rooted)
+        made = compiled.variances(x, axis, correction, keepdims, rooted)
         if made is not None:
             return made
     d = np.subtract(x, np.add.reduce(x, axis=axis, dtype=_wide(x), keepdims=True) / _count(x, axis))
@@ -96,6 +96,12 @@ def logsumexp(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     with np.errstate(divide="ignore"):  # log(0) is meant
         y = np.log(y)
     return y if top is None else y + top.reshape(y.shape)
+
+
+def any(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
+    if x.size >= compiled.WORTH_SUM and (made := compiled.any_rows(x, axis, keepdims)) is not None:
+        return made
+    return np.logical_or.reduce(x, axis=_axes(axis), keepdims=keepdims)
 
 
 def count_nonzero(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
@@ -178,7 +184,7 @@ def searchsorted(x1: Any, x2: Any, side: str = "left") -> Any:
 
 
 _FUNCTIONS = (
-    *(sum, prod, max, min, mean, var, std, logsumexp, count_nonzero),
+    *(sum, prod, max, min, mean, var, std, logsumexp, any, count_nonzero),
     *(cumulative_sum, cumulative_prod, logcumsumexp, cumulative_argmax, cumulative_argmin, argsort, argtopk),
     *(isin, searchsorted, unique_places),
 )

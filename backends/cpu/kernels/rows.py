@@ -125,8 +125,10 @@ def logsumexp_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool =
     return _run(_logsumexp_pull, axis, h, s, x)
 
 
-# -- variance ------------------------------------------------------------------------------------
+# -- extremes and variance -----------------------------------------------------------------------
 def extreme_pull(h: Any, s: Any, x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if (made := compiled.extreme_pull(h, s, x, axis)) is not None:
+        return made
     axes = _axes(axis, x.ndim)
     h, s = (_kept(r, x.shape, axes) for r in (h, s))
     hit = x == s

@@ -31,6 +31,7 @@ def _index_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keyw
     vjp=lambda xp, g, x_meta, *, key: xp.put_add(g, key=key, shape=x_meta.shape),
     batch=_index_batch,
     view=True,
+    placing=True,
 )
 def index(xp: Any, x: Any, /, key: Any) -> Any:
     """``x[key]`` for a key of integers, slices, None and an ellipsis: a view.
@@ -45,9 +46,6 @@ def index(xp: Any, x: Any, /, key: Any) -> Any:
     """
     resolved = resolve("index", key, x.shape)
     return xp.reshape(x if resolved.whole else x[resolved.slices], shape=resolved.shape)
-
-
-index.primitive.placing = True  # type: ignore[attr-defined]
 
 
 def _put_add_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

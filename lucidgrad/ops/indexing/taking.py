@@ -46,6 +46,7 @@ def _line_up(i: Any, lead: int, axis: int, rank: int) -> Any:
     vjp=(_take_vjp, None),
     jvp=lambda xp, y, xs, ts, *, axis: xp.take(ts[0], xs[1], axis=axis),
     batch=_take_batch,
+    placing=True,
 )
 def take(xp: Any, x: Any, i: Any, /, axis: int | None = None) -> Any:
     """Elements at these positions along an axis, which may be left out for arrays of one dimension.
@@ -62,9 +63,6 @@ def take(xp: Any, x: Any, i: Any, /, axis: int | None = None) -> Any:
     flat = xp.reshape(i, shape=(*(1,) * axis, product(i.shape), *(1,) * (x.ndim - axis - 1)))
     y = xp.take_along_axis(x, flat, axis=axis)
     return xp.reshape(y, shape=(*x.shape[:axis], *i.shape, *x.shape[axis + 1 :]))
-
-
-take.primitive.placing = True  # type: ignore[attr-defined]
 
 
 def _take_put_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:

@@ -1,5 +1,9 @@
-"""Special functions, by family.
+"""Special functions, by family."""
 
-`entropy` and `error` come with the package; `gamma`, `incomplete` and `bessel` are loaded by `lucidgrad.special` alone,
-as they take their time.
-"""
+from typing import Any
+
+from lucidgrad.later import submodule
+
+
+def __getattr__(name: str) -> Any:
+    return submodule(__name__, name)

@@ -1,0 +1,88 @@
+/* Stores past the caches, for results that are larger than these: an ordinary store first fetches what it overwrites,
+ * so that such a result would cost its bytes twice. Included after `names.h`. */
+#ifndef LUCIDGRAD_STREAMS_H
+#define LUCIDGRAD_STREAMS_H
+
+#include <string.h>
+
+#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
+
+/* From so many bytes on a result is not found in a cache again. */
+enum { STREAMED = 1 << 23 };
+enum { LINE = 32 }; /* bytes of one store, and what its place is a multiple of */
+
+#if defined(__AVX__) && defined(__GNUC__)
+typedef float lg_line __attribute__((vector_size(LINE), may_alias));
+#if __has_builtin(__builtin_nontemporal_store)
+#define LG_STREAM(p, v) __builtin_nontemporal_store((lg_line)(v), (lg_line *)(p))
+#else
+#define LG_STREAM(p, v) __builtin_ia32_movntps256((float *)(p), (lg_line)(v))
+#endif
+/* These stores are seen in any order: whoever is told that the result is there must see all of them. */
+#define STREAMED_ALL() __builtin_ia32_sfence()
+#else
+#define STREAMED_ALL() ((void)0)
+#endif
+
+/* Ask for a row that is read or written soon: what processors fetch ahead by themselves ends with a page. */
+static inline void fetch(const void *row, size_t bytes, const int written)
+{
+    const char *at = row;
+    for (size_t k = 0; k < bytes && k < 8192; k += 64)
+        if (written)
+            __builtin_prefetch(at + k, 1);
+        else
+            __builtin_prefetch(at + k, 0);
+}
+
+static inline void stream_zeros(void *to, size_t bytes)
+{
+    size_t done = 0;
+#ifdef LG_STREAM
+    const size_t edge = (LINE - (uintptr_t)to % LINE) % LINE;
+    if (bytes >= edge + LINE) {
+        memset(to, 0, edge);
+        for (done = edge; done + LINE <= bytes; done += LINE) LG_STREAM((char *)to + done, (lg_line){0});
+    }
+#endif
+    memset((char *)to + done, 0, bytes - done);
+}
+
+/* to[k] = TERM for k from 0 to n, which is in terms of k and of elements ONE(p, k): the same of vectors of them. */
+#define ONE(p, k) (p)[k]
+#ifdef LG_STREAM
+#define SOME(p, k) (*(const NAME(some) *)((p) + (k)))
+#define STREAM_ROW(to, n, TERM)                                                           \
+    do {                                                                                  \
+        I k = 0;                                                                          \
+        for (; k < (n) && (uintptr_t)((to) + k) % LINE; k++) (to)[k] = TERM(ONE);         \
+        for (; k + (I)(LINE / sizeof(REAL)) <= (n); k += (I)(LINE / sizeof(REAL)))        \
+            LG_STREAM((to) + k, TERM(SOME));                                              \
+        for (; k < (n); k++) (to)[k] = TERM(ONE);                                         \
+    } while (0)
+#else
+#define STREAM_ROW(to, n, TERM) PLAIN_ROW(to, n, TERM)
+#endif
+#define PLAIN_ROW(to, n, TERM)                                                            \
+    for (I k = 0; k < (n); k++) (to)[k] = TERM(ONE)
+#define WRITE_ROW(to, n, streamed, TERM)                                                  \
+    if (streamed)                                                                         \
+        STREAM_ROW(to, n, TERM);                                                          \
+    else                                                                                  \
+        PLAIN_ROW(to, n, TERM)
+
+/* Two functions of a body (task, begin, end, streamed): one that writes its result into the caches, and one past them. */
+#define BOTH_WAYS(name)                                                                   \
+    EXPORT void NAME(name)(const void *task, long begin, long end)                        \
+    {                                                                                     \
+        NAME(name##_rows)(task, begin, end, 0);                                           \
+    }                                                                                     \
+    EXPORT void NAME(name##_streamed)(const void *task, long begin, long end)             \
+    {                                                                                     \
+        NAME(name##_rows)(task, begin, end, 1);                                           \
+        STREAMED_ALL();                                                                   \
+    }
+
+#endif

@@ -1,0 +1,115 @@
+/* What operators and walks share: where Python's own classes have their slots, and arrays what is asked of them. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <string.h>
+
+#ifdef Py_GIL_DISABLED
+#error "slots are read without a lock: a free-threaded Python has the engine in Python"
+#endif
+
+enum { MOST = 3, ITEMS = 8, SUBSETS = 1 << MOST };
+
+/* The head of NumPy's arrays, which is part of its ABI; `setup` compares it with a real one. */
+typedef struct {
+    PyObject_HEAD
+    char *data;
+    int nd;
+    Py_ssize_t *dims, *strides;
+    PyObject *base, *descr;
+} Array;
+
+/* What Python gives in `setup`, by the same names. */
+#define NAMES(X) X(Tensor) X(Node) X(Recipe) X(Kernels) X(Recording) X(NewNodes) X(Precision) X(Meta) X(Alias) X(Fork) X(Output) X(plain) \
+    X(sample) X(cpu) X(FREED) X(unusual) X(places) X(floats) X(clock) X(by_array) X(last_write) X(tape_namespace) \
+    X(settle) X(history) X(fits) X(fit) X(track_view) X(check_saved) X(reviver) X(tied) X(INFERENCE) X(NOTHING) \
+    X(copying) X(kernels) X(concatenate) X(zeros) X(copy) X(subtract) X(large_recipe) \
+    X(recording) X(new) X(told) X(precision)
+#define DECLARE(name) static PyObject *name##_;
+NAMES(DECLARE)
+
+/* Where slots are: type, name. */
+#define SLOTS(X) X(Tensor, array) X(Tensor, _node) X(Tensor, _alias) X(Alias, _base) X(Alias, steps) X(Alias, seen) \
+    X(Alias, barrier) X(Fork, metas) X(Fork, outputs) X(Output, extras) X(Output, fork) X(Output, index) \
+    X(Output, origin) X(Output, when) X(Node, extras) X(Node, fit) X(Node, origin) \
+    X(Node, recipe) X(Node, saved) X(Node, when) X(Recipe, keeps_arrays) X(Recipe, revive) X(Recipe, flat) X(Recipe, steps) \
+    X(Kernels, usual) X(Kernels, limit) X(Kernels, layered) X(Recording, recording) X(Recording, fresh) \
+    X(NewNodes, keeping) X(Precision, casting)
+#define PLACE(type, name) static Py_ssize_t type##_##name;
+SLOTS(PLACE)
+#define SLOT(object, place) (*(PyObject **)((char *)(object) + (place)))
+
+static PyObject *s_shape, *s_core, *s_step, *s_add, *s_nested, *s_reached, *s_when, *s_xp, *s_origin, *s_saved, *s_plan;
+static PyObject *s_reshape, *s_T, *s_base, *s_itemsize, *s_self, *s_owned;
+static PyObject *empty, *everything;
+static PyTypeObject OperatorType, StepType;
+
+static PyObject *descr_of(PyObject *a) { return ((Array *)a)->descr; }
+
+static Py_ssize_t size_of(PyObject *a) {
+    Py_ssize_t size = 1;
+    for (int i = 0; i < ((Array *)a)->nd; i++) size *= ((Array *)a)->dims[i];
+    return size;
+}
+
+static int same_shape(PyObject *a, PyObject *b) {
+    int nd = ((Array *)a)->nd;
+    if (nd != ((Array *)b)->nd) return 0;
+    for (int i = 0; i < nd; i++) if (((Array *)a)->dims[i] != ((Array *)b)->dims[i]) return 0;
+    return 1;
+}
+
+/* Whether a dtype is one of floats; those that were are remembered. */
+static int is_float(PyObject *dtype) {
+    static PyObject *known[4];
+    static unsigned next;
+    for (int i = 0; i < 4; i++) if (known[i] == dtype) return 1;
+    int found = PySet_Contains(floats_, dtype);
+    if (found > 0) Py_XSETREF(known[next++ % 4], Py_NewRef(dtype));
+    return found;
+}
+
+/* A mode of this thread and task; a borrowed reference, which the context holds. */
+static PyObject *mode(PyObject *variable) {
+    PyObject *found = NULL;
+    if (PyContextVar_Get(variable, NULL, &found) < 0 || found == NULL) return NULL;
+    Py_DECREF(found);
+    return found;
+}
+
+static PyObject *blank(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0); }
+
+static PyObject *meta(PyObject *a) { /* items.meta_of */
+    PyObject *shape = PyObject_GetAttr(a, s_shape);
+    PyObject *made = shape ? ((PyTypeObject *)Meta_)->tp_alloc((PyTypeObject *)Meta_, 3) : NULL;
+    if (made == NULL) { Py_XDECREF(shape); return NULL; }
+    PyTuple_SET_ITEM(made, 0, shape);
+    PyTuple_SET_ITEM(made, 1, Py_NewRef(descr_of(a)));
+    PyTuple_SET_ITEM(made, 2, Py_NewRef(cpu_));
+    return made;
+}
+
+static PyObject *boxed(PyObject *array, PyObject *node, PyObject *alias) { /* a tensor; takes the array */
+    PyObject *made = array ? blank(Tensor_) : NULL;
+    if (made == NULL) { Py_XDECREF(array); return NULL; }
+    SLOT(made, Tensor_array) = array;
+    SLOT(made, Tensor__node) = Py_NewRef(node);
+    SLOT(made, Tensor__alias) = Py_NewRef(alias);
+    return made;
+}
+
+static int is_plain(PyObject *a) { return (PyObject *)Py_TYPE(a) == plain_; }
+
+/* A part of an array along an axis, which is a view: from `start` to `stop`; with `stop` below 0 the one at `start`. */
+static PyObject *part_of(PyObject *a, Py_ssize_t axis, Py_ssize_t start, Py_ssize_t stop) {
+    PyObject *key = PyTuple_New(axis + 2), *from = PyLong_FromSsize_t(start), *to = stop < 0 ? NULL : PyLong_FromSsize_t(stop);
+    PyObject *part = stop < 0 ? Py_XNewRef(from) : from && to ? PySlice_New(from, to, NULL) : NULL, *found = NULL;
+    if (key && part) {
+        for (Py_ssize_t i = 0; i < axis; i++) PyTuple_SET_ITEM(key, i, Py_NewRef(everything));
+        PyTuple_SET_ITEM(key, axis, Py_NewRef(part));
+        PyTuple_SET_ITEM(key, axis + 1, Py_NewRef(Py_Ellipsis));
+        found = PyObject_GetItem(a, key);
+    }
+    Py_XDECREF(key); Py_XDECREF(from); Py_XDECREF(to); Py_XDECREF(part);
+    return found;
+}
