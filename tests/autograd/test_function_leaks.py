@@ -93,9 +93,8 @@ USES = {
 
 @pytest.fixture(autouse=True)
 def _only_what_is_new():
+    gc.collect()
     gc.freeze()  # what is there already need not be looked at
-    yield
-    gc.unfreeze()
 
 
 def objects():
