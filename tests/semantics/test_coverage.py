@@ -1,6 +1,7 @@
 """Every promise has a test, and every test of this folder names a promise."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -12,13 +13,12 @@ IDS = [f"{name}_{i:02d}" for name, n in LINES.items() for i in range(1, n + 1) i
 IDS += STREAMS + [f"R{i:02d}" for i in range(1, 27)]
 
 
+@functools.cache
 def names_of_tests():
     """Give the names of all test functions in this folder, except those of this file."""
-    for path in sorted(Path(__file__).parent.glob("test_*.py")):
-        if path.name != Path(__file__).name:
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                    yield node.name
+    paths = [path for path in sorted(Path(__file__).parent.glob("test_*.py")) if path.name != Path(__file__).name]
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    return [node.name for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
 
 
 def id_of(name):
@@ -36,5 +36,5 @@ def test_every_test_names_a_promise():
 
 
 def test_no_test_hides_another():
-    names = list(names_of_tests())
+    names = names_of_tests()
     assert sorted(names) == sorted(set(names))
