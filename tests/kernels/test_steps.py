@@ -1,5 +1,6 @@
 """Optimiser steps: kernels give what the formulas give, on both devices, and touch nothing else."""
 
+import importlib
 import itertools
 
 import numpy as np
@@ -114,3 +115,18 @@ def test_every_tensor_is_stepped_on_its_device():
     assert [p.tolist() for p in ps] == [[0.5] * 3] * 4
     assert [str(p.device) for p in ps] == ["cuda:0", "cuda:1", "cpu", "cuda:1"]
     assert lg.cuda.current_device() == 0
+
+
+def test_no_block_is_idle(monkeypatch):
+    """A large tensor among many small ones: blocks are as many as there is work for, and empty tensors have none."""
+    kernels = importlib.import_module("lucidgrad.backends.cuda.kernels.steps")
+    make, grids = kernels._LaunchedStep.kernel, []
+
+    def watched(self, *args):
+        kernel = make(self, *args)
+        return lambda grid, *rest: (grids.append(grid), kernel(grid, *rest))
+
+    monkeypatch.setattr(kernels._LaunchedStep, "kernel", watched)
+    shapes = [(0,), *[(7,)] * 60, (0, 3), (100_000,), (0,)]
+    check("sgd_step", steps._sgd, draw(3, "float32", shapes), SGD[-1], "cuda", "float32")
+    assert grids == [(60 + -(-100_000 // kernels.ELEMENTS),)]

@@ -90,7 +90,18 @@ def tiny_numbers_on_cuda(primitive, samples):
                 [*forward(primitive, sample, where), *gradients(primitive, sample, where)] for where in ("cuda", "cpu")
             )
             for k, (a, b) in enumerate(zip(found, expected, strict=True)):
-                close(a, b, 1e-4, 8 * SMALLEST, f"{sample}, part {k}")
+                if not np.allclose(a, b, 1e-4, 8 * SMALLEST, equal_nan=True):
+                    lost = lost_digits(primitive, sample, k)
+                    close(np.where(np.abs(a - b) <= 4 * lost, b, a), b, 1e-4, 8 * SMALLEST, f"{sample}, part {k}")
+
+
+def lost_digits(primitive, sample, part):
+    """How far each result of the CPU in float32 is off: next to a zero of a function no two ways of rounding agree."""
+    narrow, wide = (
+        [*forward(primitive, s, "cpu"), *gradients(primitive, s, "cpu")][part]
+        for s in (sample, sample.map(lambda a: a.astype("float64") if a.dtype == "float32" else a))
+    )
+    return np.abs(narrow - wide)
 
 
 #: Primitives whose result has a shape that only the values know, and the one that reads them.

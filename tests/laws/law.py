@@ -178,5 +178,16 @@ def each(primitive, samples) -> list[Any]:
     return [s for s in samples if wanted(primitive, s)]
 
 
-def samples_for(name):
-    return samples_of(registry[name])
+#: Programs of thousands of operations: by day a law tries two of their samples, another law others.
+LONG = frozenset(
+    "beta_density beta_slope gamma_slope lower_beta lower_gamma riemann_slope upper_beta upper_gamma zeta_slope".split()
+)
+
+
+def samples_for(name, law=None):
+    """The samples that a law is tried on."""
+    found = samples_of(registry[name])
+    if law is None or NIGHTLY or name not in LONG:
+        return found
+    first = zlib.crc32(law.encode()) % len(found)
+    return (found + found)[first : first + 2]

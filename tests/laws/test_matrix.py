@@ -20,7 +20,7 @@ def _cell(law, name):
 
 @pytest.mark.parametrize(("law", "name"), [_cell(*cell) for cell in cells()])
 def test_law(law, name):
-    LAWS[law].check(registry[name], samples_for(name))
+    LAWS[law].check(registry[name], samples_for(name, law))
 
 
 def test_every_primitive_has_samples():

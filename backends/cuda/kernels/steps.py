@@ -1,7 +1,7 @@
 """Kernels of optimiser steps, generated from their programs: one launch for many tensors.
 
 Their addresses and sizes travel by value, as a structure among the kernel's arguments, so nothing is copied to the
-device and nothing waits. Blocks of one row of the grid share a tensor.
+device and nothing waits. A block has so many elements of one tensor: none is idle, however much sizes differ.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from lucidgrad.backends.codegen import CUDA, identifier
 from lucidgrad.backends.codegen.steps import StepKernels, StepTrace, step_body
 from lucidgrad.backends.cuda.compiling import THREADS, by_value
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
-from lucidgrad.backends.cuda.tables import capacity, in_order
+from lucidgrad.backends.cuda.tables import ELEMENTS, SEARCH, capacity, first_blocks, in_order
 
 __all__ = ["TABLE", "source_of"]
 
@@ -32,20 +32,20 @@ def source_of(name: str, trace: StepTrace, tensors: int, recorded: bool = False,
     settings = [f"const double s{k} = s[{at}];" for at, k in enumerate(own if recorded else ())]
     settings += [f"const double s{k} = *p{k};" for k in apart]
     pointers = ["if (*left_out) return;"] if optional else []
-    pointers += [
-        f"{kept} *const a{k} = static_cast<{kept} *>(table.lists[{k}][blockIdx.y]);" for k, kept in enumerate(types)
-    ]
+    pointers += [f"{kept} *const a{k} = static_cast<{kept} *>(table.lists[{k}][mine]);" for k, kept in enumerate(types)]
     body = "\n        ".join(step_body(trace, CUDA))
     return f"""#include <cuda_fp16.h>
 #include <cuda_bf16.h>
-{PREAMBLE}
+{PREAMBLE}{SEARCH}
 typedef long long I;
-struct Table {{ void *lists[{len(types)}][{tensors}]; I sizes[{tensors}]; }};
+struct Table {{ void *lists[{len(types)}][{tensors}]; I sizes[{tensors}]; int first[{tensors}]; }};
 
 extern "C" __global__ void __launch_bounds__({THREADS}, 1) {name}({", ".join(["Table table", *parameters])}) {{
+    SEARCH(table.first[middle], {tensors})
     {" ".join([*pointers, *settings])}
-    const I size = table.sizes[blockIdx.y];
-    for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (I)gridDim.x * blockDim.x) {{
+    const I start = (I)((int)blockIdx.x - table.first[mine]) * {ELEMENTS};
+    const I end = start + {ELEMENTS} < table.sizes[mine] ? start + {ELEMENTS} : table.sizes[mine];
+    for (I i = start + threadIdx.x; i < end; i += {THREADS}) {{
         {body}
     }}
 }}
@@ -59,7 +59,7 @@ class _LaunchedStep:
         name = identifier(name)
         self.names = [setting for setting, _ in trace.numbers if setting not in trace.there]
         self.apart = [setting for setting, _ in trace.numbers if setting in trace.there]
-        self.name, self.trace, self.each = name, trace, 8 * (len(trace.arrays) + 1)
+        self.name, self.trace, self.each = name, trace, 8 * (len(trace.arrays) + 1) + 4
         self.kernels: dict[tuple[int, bool, bool], Any] = {}
 
     def kernel(self, tensors: int, recorded: bool = False, optional: bool = False) -> Any:
@@ -89,12 +89,12 @@ class _LaunchedStep:
                 ordered, copied = in_order(column[start : start + room])
                 part.append(ordered)
                 later += copied if k != 1 else []
-            sizes = [array.size for array in part[0]]
-            table = np.zeros((len(part) + 1, room), np.uint64)
+            sizes = np.asarray([array.size for array in part[0]], np.int64)
+            table = np.zeros((len(part) + 1, room), np.int64)
             table[:, : len(sizes)] = [*([array.data.ptr for array in column] for column in part), sizes]
-            blocks = min((max(sizes) + 4 * THREADS - 1) // (4 * THREADS), 1024)
+            blocks, firsts = first_blocks(sizes, ELEMENTS, room)
             if blocks:
-                kernel((blocks, len(sizes)), (THREADS,), (by_value(table), *numbers))
+                kernel((blocks,), (THREADS,), (by_value(np.concatenate([table.reshape(-1), firsts])), *numbers))
         for array, ordered in later:
             array[...] = ordered
 

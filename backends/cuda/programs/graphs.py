@@ -27,6 +27,7 @@ from cupy.cuda.device import get_cublas_handle
 from lucidgrad.backends.cuda.captures import UNRECORDABLE, Held
 from lucidgrad.backends.cuda.compiling import ROOM, THREADS, bounded, by_value, contiguous
 from lucidgrad.backends.cuda.streams import Place, is_recorded, place_now
+from lucidgrad.backends.cuda.tables import ELEMENTS, SEARCH, first_blocks
 from lucidgrad.backends.cuda.words import Words
 from lucidgrad.levels.program import Action, Equation, Structure, Variable, communicates
 
@@ -206,27 +207,30 @@ def _record(
 
 
 # -- copies ----------------------------------------------------------------------------------------
-_ROW = np.dtype([("own", "u8"), ("word", "i8"), ("count", "i8"), ("width", "i4"), ("inward", "i4")])
+_ROW = np.dtype([("own", "u8"), ("word", "i8"), ("count", "i8"), ("width", "i2"), ("inward", "i2"), ("first", "i4")])
 _MOVES = cupy.RawKernel(
     bounded(
-        r"""
+        SEARCH
+        + r"""
 typedef long long I;
-struct Row { char *own; I word, count; int width, inward; };
+struct Row { char *own; I word, count; short width, inward; int first; };
 struct Table { Row rows[ROWS]; };
-template <typename T> __device__ inline void copied(void *to, const void *from, I count) {
-    const I first = (I)blockIdx.x * blockDim.x + threadIdx.x, step = (I)gridDim.x * blockDim.x;
-    for (I i = first; i < count; i += step) static_cast<T *>(to)[i] = static_cast<const T *>(from)[i];
+template <typename T> __device__ inline void copied(void *to, const void *from, I i, I end) {
+    for (; i < end; i += blockDim.x) static_cast<T *>(to)[i] = static_cast<const T *>(from)[i];
 }
 extern "C" __global__ void lg_moves(Table table, const unsigned long long *words) {
-    const Row &row = table.rows[blockIdx.y];
+    SEARCH(table.rows[middle].first, ROWS)
+    const Row &row = table.rows[mine];
+    const I start = (I)((int)blockIdx.x - row.first) * ELEMENTS, i = start + threadIdx.x;
+    const I end = start + ELEMENTS < row.count ? start + ELEMENTS : row.count;
     char *other = (char *)words[row.word];
     char *to = row.inward ? row.own : other, *from = row.inward ? other : row.own;
-    if (row.width == 8) copied<unsigned long long>(to, from, row.count);
-    else if (row.width == 4) copied<unsigned int>(to, from, row.count);
-    else if (row.width == 2) copied<unsigned short>(to, from, row.count);
-    else copied<char>(to, from, row.count);
+    if (row.width == 8) copied<unsigned long long>(to, from, i, end);
+    else if (row.width == 4) copied<unsigned int>(to, from, i, end);
+    else if (row.width == 2) copied<unsigned short>(to, from, i, end);
+    else copied<char>(to, from, i, end);
 }
-""".replace("ROWS", str(ROOM // _ROW.itemsize))
+""".replace("ROWS", str(ROOM // _ROW.itemsize)).replace("ELEMENTS", str(ELEMENTS))
     ),
     "lg_moves",
 )
@@ -241,7 +245,7 @@ def _move(moves: Sequence[_Move], words: Words) -> None:
         table = np.zeros(most, _ROW)
         for k, (array, word, inward) in enumerate(some):
             width = min(array.itemsize, 8)
-            table[k] = (array.data.ptr, word, array.nbytes // width, width, inward)
-        largest = int(table["count"].max())
-        blocks = min((largest + 4 * THREADS - 1) // (4 * THREADS), 1024)
-        _MOVES((blocks, len(some)), (THREADS,), (by_value(table), words.array))
+            table[k] = (array.data.ptr, word, array.nbytes // width, width, inward, 0)
+        blocks, firsts = first_blocks(table["count"][: len(some)], ELEMENTS, most)
+        table["first"] = firsts.view(np.int32)[:most]
+        _MOVES((blocks,), (THREADS,), (by_value(table), words.array))

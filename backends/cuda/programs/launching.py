@@ -10,6 +10,7 @@ import numpy as np
 from lucidgrad.backends.cuda.compiling import ROOM, THREADS, Rows, by_value, contiguous
 from lucidgrad.backends.cuda.generated import OPTIONS, PREAMBLE
 from lucidgrad.backends.cuda.kernels.reductions import SOURCES, constants, planned
+from lucidgrad.backends.cuda.tables import ELEMENTS, first_blocks
 from lucidgrad.backends.cuda.tickets import tickets
 from lucidgrad.levels.program import Variable
 
@@ -28,7 +29,7 @@ class _Call(NamedTuple):
     """A kernel, the grid of its launch, and what its table holds besides addresses."""
 
     kernel: Any
-    grid: tuple[int, int]
+    grid: tuple[int]
     arrays: list[tuple[Section, Variable]]
     rest: Any
 
@@ -123,16 +124,15 @@ def _contiguous(shape: Sequence[int]) -> list[int]:
 def _call(rows: Sequence[tuple[Section, Text]], texts: Mapping[tuple[str, ...], Text]) -> _Call:
     arrays = [(section, v) for section, text in rows for v in text.arrays]
     order = {lines: k for k, lines in enumerate(texts)}
-    sizes = [section_size(section) for section, _ in rows]
+    sizes = np.asarray([section_size(section) for section, _ in rows], np.int64)
+    blocks, firsts = first_blocks(sizes, ELEMENTS, len(rows))
     begins = np.cumsum([0, *(len(text.arrays) for _, text in rows)], dtype=np.int32)[:-1]
     kinds = np.asarray([order[text.lines] for _, text in rows], np.int32)
-    small = np.concatenate([begins, kinds]).tobytes()
-    rest = np.frombuffer(np.asarray(sizes, np.int64).tobytes() + small, np.uint64)
+    rest = np.concatenate([sizes, firsts, np.concatenate([begins, kinds]).view(np.int64)]).view(np.uint64)
     name = kernel_name(name for text in texts.values() for name in text.names)
     kernel = _kernel(name, source_of(name, list(texts.values()), len(rows), len(arrays)))
     kernel.compile()  # now: what can fail fails before anything is written
-    blocks = min((max(sizes) + 4 * THREADS - 1) // (4 * THREADS), 1024)
-    return _Call(kernel, (blocks, len(rows)), arrays, rest)
+    return _Call(kernel, (blocks,), arrays, rest)
 
 
 class Reducer:

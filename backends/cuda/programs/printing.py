@@ -1,7 +1,7 @@
 """The source of a launch: what each section does for one element, with the steps through memory written out.
 
 Sections whose text is the same, steps of optimisers for tensors of any size above all, have it once. Addresses and
-sizes travel by value, in a table among the kernel's arguments; a row of the grid works for one section. Numbers that a
+sizes travel by value, in a table among the kernel's arguments; a block works for one section. Numbers that a
 program is given are read from memory, so that a graph that was recorded once serves all their values.
 """
 
@@ -11,6 +11,7 @@ from lucidgrad.backends.codegen import CUDA, identifier
 from lucidgrad.backends.codegen.equations import collapsed
 from lucidgrad.backends.cuda.compiling import THREADS
 from lucidgrad.backends.cuda.generated import PREAMBLE
+from lucidgrad.backends.cuda.tables import ELEMENTS, SEARCH
 from lucidgrad.levels.program import Variable
 
 from .grouping import Entry, Section
@@ -20,7 +21,7 @@ __all__ = ["Text", "element_of", "kernel_name", "source_of", "text_of"]
 #: Letters of a kernel's name.
 LONGEST_NAME = 60
 #: Bytes of a table for each section and for each address.
-PER_SECTION, PER_ADDRESS = 16, 8
+PER_SECTION, PER_ADDRESS = 20, 8
 
 
 class Text:
@@ -149,20 +150,26 @@ def source_of(name: str, texts: Sequence[Text], sections: int, addresses: int) -
     cases = []
     for k, text in enumerate(texts):
         body = "\n        ".join(text.lines)
-        cases.append(f"""    {f"if (t.texts[blockIdx.y] == {k}) " if len(texts) > 1 else ""}EACH(i) {{
+        cases.append(f"""    {f"if (t.texts[mine] == {k}) " if len(texts) > 1 else ""}EACH(i) {{
         {body}
     }}
 """)
     whole = "".join(line for text in texts for line in text.lines)
     headers = "#include <cupy/complex.cuh>\n" if "complex<" in whole else ""
     return f"""#include <cuda_fp16.h>
-{headers}{PREAMBLE}
+{headers}{PREAMBLE}{SEARCH}
 typedef long long I;
-struct Table {{ void *addresses[{addresses}]; I sizes[{sections}]; int begins[{sections}], texts[{sections}]; }};
-#define EACH(i) for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += (I)gridDim.x * blockDim.x)
+struct Table {{
+    void *addresses[{addresses}];
+    I sizes[{sections}];
+    int first[{sections + sections % 2}], begins[{sections}], texts[{sections}];
+}};
+#define EACH(i) for (I i = start + threadIdx.x; i < end; i += {THREADS})
 
 extern "C" __global__ void __launch_bounds__({THREADS}, 1) {name}(Table t, const double *numbers) {{
-    void *const *const p = t.addresses + t.begins[blockIdx.y];
-    const I size = t.sizes[blockIdx.y];
+    SEARCH(t.first[middle], {sections})
+    void *const *const p = t.addresses + t.begins[mine];
+    const I start = (I)((int)blockIdx.x - t.first[mine]) * {ELEMENTS};
+    const I end = start + {ELEMENTS} < t.sizes[mine] ? start + {ELEMENTS} : t.sizes[mine];
 {numbers}{"".join(cases)}}}
 """
