@@ -116,6 +116,11 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     **dict.fromkeys(["bitwise_left_shift", "bitwise_right_shift"], (BITS, SHIFT)),
 }
 
+#: Programs of thousands of operations, of which less is tried by day.
+LONG = frozenset(
+    "beta_density beta_slope gamma_slope lower_beta lower_gamma riemann_slope upper_beta upper_gamma zeta_slope".split()
+)
+
 #: Elementwise primitives' keywords that have no default, and variants of those that have.
 KEYWORDS: dict[str, list[dict[str, Any]]] = {
     "full_like": [{"fill_value": 2.5}],

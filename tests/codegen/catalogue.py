@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from samples import COMPLEX, KEYWORDS, RULES_ONLY
+from samples import COMPLEX, KEYWORDS, LONG, RULES_ONLY
+from thoroughness import NIGHTLY
 
 from lucidgrad.backends import codegen
 from lucidgrad.core import device, dispatch
@@ -180,15 +181,15 @@ def names():
     return sorted(name for name, p in registry.items() if p.kind is ELEMENTWISE)
 
 
-def cases_of(name, dtypes=DTYPES):
-    """All kernels of a primitive."""
-    primitive, made = registry[name], []
-    for dtype, keywords in itertools.product(dtypes, KEYWORDS.get(name, [{}])):
+def cases_of(name, dtypes=DTYPES, everything=NIGHTLY):
+    """All kernels of a primitive; by day, of a long program, only those of arrays and of the first keywords."""
+    primitive, made, all_ways = registry[name], [], everything or name not in LONG
+    for dtype, keywords in itertools.product(dtypes, KEYWORDS.get(name, [{}])[: None if all_ways else 1]):
         if not takes(name, dtype) or (name, dtype) in LEFT_OUT:
             continue
         keywords, args = {**primitive.keywords, **keywords}, points(name, dtype)
         made += _both(name, dtype, keywords, args)
-        if len(args) > 1 and dtype == "float32" and name not in RULES_ONLY:
+        if all_ways and len(args) > 1 and dtype == "float32" and name not in RULES_ONLY:
             for i, value in itertools.product(range(len(args)), NUMBERS.get(name, (2.5, 3))):
                 if name != "where" or i:  # a Python number for an array
                     some = (*args[:i], value, *args[i + 1 :])

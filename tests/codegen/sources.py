@@ -23,7 +23,7 @@ def generated(dtype, large, parts=1):
     """All kernels of a dtype: how many they are, and one source, or several that can be compiled at the same time."""
     unique = {}
     for name in catalogue.names():
-        for case in catalogue.cases_of(name, (dtype,)):
+        for case in catalogue.cases_of(name, (dtype,), everything=True):
             kernel = case.kernel().kernel
             if kernel is not None and (len(kernel.lines) >= LARGE) == large:
                 unique.setdefault(frames.signature(kernel), kernel)

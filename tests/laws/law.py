@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from samples import LEVELS, PREPARE, Sample, samples_of
+from samples import LEVELS, LONG, PREPARE, Sample, samples_of
 from thoroughness import NIGHTLY
 
 import lucidgrad as lg
@@ -178,14 +178,8 @@ def each(primitive, samples) -> list[Any]:
     return [s for s in samples if wanted(primitive, s)]
 
 
-#: Programs of thousands of operations: by day a law tries two of their samples, another law others.
-LONG = frozenset(
-    "beta_density beta_slope gamma_slope lower_beta lower_gamma riemann_slope upper_beta upper_gamma zeta_slope".split()
-)
-
-
 def samples_for(name, law=None):
-    """The samples that a law is tried on."""
+    """The samples that a law is tried on: of long programs two by day, and others by another law."""
     found = samples_of(registry[name])
     if law is None or NIGHTLY or name not in LONG:
         return found
