@@ -35,7 +35,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def by_environment(*arguments, seconds=180):
+def by_environment(*arguments, seconds=600):
     """Two processes that only RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT tell of each other."""
     port = free_port()
     command = [sys.executable, "-m", "lucidgrad.cudasim", sys.executable, LOSSES, *arguments]
