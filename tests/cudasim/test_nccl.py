@@ -12,6 +12,7 @@ import pytest
 from thoroughness import cases
 
 from lucidgrad.backends import cudasim
+from lucidgrad.backends.cudasim import build, elf, wheel
 
 from .processes import ROOT, environment, python
 
@@ -79,6 +80,13 @@ def pair(xp, nccl):
     yield pair
     for comm in pair.comms:
         comm.destroy()
+
+
+def test_every_function_that_cupy_links_is_there():
+    """None of them is a stand-in that says that it is not supported."""
+    wanted = wheel.survey(wheel.find()).undefined["libnccl.so.2"]
+    with elf.Elf(build.build().library) as library:
+        assert len(wanted) >= 22 and wanted.keys() <= library.exported()
 
 
 def random(dtype, seed, size=37):
