@@ -427,6 +427,7 @@ def check_parameters_that_some_or_all_leave_out():
             if p.grad is not None:
                 close(p.grad, q.grad)
     assert model.module.parts[2].weight.grad is None
+    assert model.communication_counts()["started_early"] > 0  # nobody waits for gradients that will not come
 
 
 def check_a_parameter_without_gradient_is_named():
