@@ -4,8 +4,10 @@ The others would wait for it for ever. So an error that nobody caught, in any th
 process that leaves without `destroy_process_group` waits a while for the others to leave, too, and ends the job then.
 """
 
+import array
 import atexit
 import os
+import stat
 import sys
 import threading
 import time
@@ -17,9 +19,24 @@ from typing import Any
 EXIT_SECONDS = 30.0
 _AT_ONCE = 1.0  # after sys.exit with another code than 0
 
-_FORWARDED = 0.3  # launchers forward what was written until they learn of the end, and may forget the rest
+#: Launchers forward what they have read until they learn of the end, and may forget the rest: seconds that they have to
+#: read it, at most, and then to forward it.
+_READ, _FORWARDED = 20.0, 0.3
 _ABORTED = 1
 _INTERRUPTED = 130  # as shells say of Ctrl-C
+
+
+def _unread(stream: Any) -> bool:
+    """Whether a stream is a pipe, and not all that was written to it was read."""
+    try:
+        import fcntl
+        import termios
+
+        file, count = stream.fileno(), array.array("i", [0])
+        fcntl.ioctl(file, termios.FIONREAD, count)
+        return stat.S_ISFIFO(os.fstat(file).st_mode) and count[0] > 0
+    except (ImportError, OSError, ValueError, AttributeError):  # not on this system, or no file of it
+        return False
 
 
 class Watch:
@@ -59,8 +76,11 @@ class Watch:
 
     def _tell(self, what: str) -> None:
         print(f"{self._title}: {what}", file=sys.stderr)
+        limit = time.monotonic() + _READ
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
+            while _unread(stream) and time.monotonic() < limit:
+                time.sleep(0.01)
         time.sleep(_FORWARDED)
 
     def _on_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -25,7 +25,7 @@ def shared(name, make):
     if RANK == 0:
         path.with_suffix(".part").write_bytes(make())
         path.with_suffix(".part").rename(path)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while not path.exists():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -35,7 +35,7 @@ def shared(name, make):
 def meet(name):
     """Wait for all, outside of NCCL."""
     (FOLDER / f"{name}-{RANK}").touch()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while len(list(FOLDER.glob(f"{name}-*"))) < RANKS:
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -206,7 +206,7 @@ def losses(comm, stream):
             comm = nccl.NcclCommunicator(RANKS, shared(f"id-{how}", nccl.get_unique_id), RANK)
         x = filled(stream)
         stream.synchronize()
-        meet(f"before-{how}")  # both are ready: 3 s are for what is never answered, not for a busy machine
+        meet(f"before-{how}")  # both are ready: the timeout is for what is never answered, not for a busy machine
         all_reduce(comm, x, stream)
         stream.synchronize()
         if RANK == 0:
@@ -223,7 +223,6 @@ def losses(comm, stream):
 
 
 def lost(comm, x, stream):
-    since = time.monotonic()
     try:
         all_reduce(comm, x, stream)
         stream.synchronize()
@@ -232,8 +231,8 @@ def lost(comm, x, stream):
     try:
         comm.check_async_error()
     except nccl.NcclError as error:
-        return {"status": error.status, "text": str(error), "seconds": time.monotonic() - since}
-    return {"status": 0, "text": "", "seconds": 0}
+        return error.status, str(error)
+    return 0, ""
 
 
 meet("start")

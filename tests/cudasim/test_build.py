@@ -119,7 +119,7 @@ def test_several_processes_build_once(small):
     processes = [context.Process(target=_build, args=(str(small), cache, results)) for _ in range(3)]
     for process in processes:
         process.start()
-    roots = {results.get(timeout=120) for _ in processes}
+    roots = {results.get(timeout=900) for _ in processes}
     for process in processes:
         process.join()
     assert len(roots) == 1

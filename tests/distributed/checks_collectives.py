@@ -1,9 +1,15 @@
 """Collectives of tensors in host memory."""
 
+import contextlib
+import io
+import os
+import time
+
 import pytest
 
 import lucidgrad as lg
 from lucidgrad import distributed as dist
+from lucidgrad.backends import progress
 
 
 def _rank():
@@ -17,6 +23,25 @@ def check_who_is_who():
     assert dist.group.WORLD.launch.local_size == n
     assert dist.get_process_group_ranks() == list(range(n))
     assert "rank" in repr(dist.group.WORLD) and dist.get_backend() in ("mpi", "cpu:mpi,cuda:auto", "cpu:mpi,cuda:nccl")
+
+
+def check_the_first_process_tells_of_progress():
+    """Of long waits, and of what compiled functions report, one of all processes speaks."""
+    rank, _ = _rank()
+    said, switch = io.StringIO(), os.environ.pop("LUCIDGRAD_PROGRESS")  # off in these jobs
+    patience, progress.PATIENCE = progress.PATIENCE, 0.0
+    try:
+        with contextlib.redirect_stderr(said):
+            with progress.waiting("checking", finish=True):
+                limit = time.monotonic() + 300
+                while rank == 0 and not said.getvalue() and time.monotonic() < limit:
+                    time.sleep(0.01)
+                dist.barrier()
+            lg.compile(lambda x: x * 2 + 1, options={"verbose": True})(lg.ones(3))
+    finally:
+        progress.PATIENCE, os.environ["LUCIDGRAD_PROGRESS"] = patience, switch
+    for words in ("checking, ", "checking: done after ", "traced in "):
+        assert (words in said.getvalue()) == (rank == 0), (rank, said.getvalue())
 
 
 def check_all_reduce():

@@ -258,6 +258,25 @@ def check_buckets_are_rebuilt_in_the_order_of_the_first_process():
         assert (p.grad == g).all()
 
 
+def check_buckets_follow_the_first_process_where_orders_differ():
+    """Else what travels together would be gradients of different parameters."""
+    alone, model = pair(branches, bucket_cap_mb=1e-4)
+    x, arrived = data(mlp, 0)[0], []
+    for number, p in enumerate(model.parameters()):
+        p.register_post_accumulate_grad_hook(lambda p, number=number: arrived.append(number))
+    for step in range(3):
+        alone.zero_grad(), model.zero_grad()
+        (alone(x, 0, 1, 2) ** 2).mean().backward()
+        (model(mine(x), *((0, 1, 2) if dist.get_rank() == 0 else (2, 1, 0))) ** 2).mean().backward()
+        for p, q in zip(alone.parameters(), model.parameters()):
+            close(p.grad, q.grad)
+        if step == 0:
+            told = [None] * dist.get_world_size()
+            dist.all_gather_object(told, arrived)
+            assert told[0] != told[1] and sorted(told[0]) == sorted(told[1])
+    assert len(model.communication_counts()["buckets"]) > 2 and model._reducer.order == told[0]
+
+
 @contextlib.contextmanager
 def slow(seconds):
     """Messages take so long after they were started; notes what happens when, and how long was waited."""
@@ -408,6 +427,7 @@ def check_parameters_that_some_or_all_leave_out():
             if p.grad is not None:
                 close(p.grad, q.grad)
     assert model.module.parts[2].weight.grad is None
+    assert model.communication_counts()["started_early"] > 0  # nobody waits for gradients that will not come
 
 
 def check_a_parameter_without_gradient_is_named():

@@ -79,7 +79,7 @@ def ended(job: subprocess.Popen, seconds: float) -> Outcome:
     return Outcome(code, output, errors)
 
 
-def launch(ranks: int, *arguments: str, seconds: float = 180, cuda: bool = False, **extra: str) -> Outcome:
+def launch(ranks: int, *arguments: str, seconds: float = 600, cuda: bool = False, **extra: str) -> Outcome:
     """Run a job to its end."""
     return ended(started(ranks, *arguments, cuda=cuda, **extra), seconds)
 

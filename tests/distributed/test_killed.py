@@ -47,17 +47,17 @@ def test_killed_at_any_moment(tmp_path):
         before = _token(tmp_path)
         job = started(RANKS, str(HERE / "interrupted.py"), str(tmp_path))
         try:
-            _wait(lambda: len(list(tmp_path.glob("pid-*"))) == RANKS, 180)
+            _wait(lambda: len(list(tmp_path.glob("pid-*"))) == RANKS, 600)
             for _ in range(2):  # two checkpoints at least
-                _wait(lambda seen=before: _token(tmp_path) != seen, 180)
+                _wait(lambda seen=before: _token(tmp_path) != seen, 600)
                 before = _token(tmp_path)
             time.sleep(random.uniform(0, 0.2))
             pids = [int((tmp_path / f"pid-{rank}").read_text()) for rank in range(RANKS)]
             os.kill(random.choice(pids), signal.SIGKILL)
         finally:
-            outcome = ended(job, 60)
+            outcome = ended(job, 150)  # the group itself would wait longer
         assert outcome.code not in (None, 0), outcome
-        _wait(lambda pids=pids: all(map(_is_gone, pids)), 60)
+        _wait(lambda pids=pids: all(map(_is_gone, pids)), 300)
         model = _made(3)
         optimiser = lg.optim.AdamW(model.parameters())
         state = {"model": model, "optimiser": optimiser, "step": 0}

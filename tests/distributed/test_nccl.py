@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import without_cuda
@@ -11,6 +12,7 @@ from ranks import HERE, ROOT, ended, environment, launch, names
 from thoroughness import NIGHTLY, cases
 
 from lucidgrad import cudasim
+from lucidgrad.backends.communication import EngineError, nccl
 
 pytestmark = pytest.mark.skipif(
     without_cuda.EXPECTED or cudasim.usable_gpus() == 1, reason="needs the emulated device, or a GPU for each process"
@@ -35,7 +37,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def by_environment(*arguments, seconds=180):
+def by_environment(*arguments, seconds=600):
     """Two processes that only RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT tell of each other."""
     port = free_port()
     command = [sys.executable, "-m", "lucidgrad.cudasim", sys.executable, LOSSES, *arguments]
@@ -70,6 +72,18 @@ def test_a_process_that_does_not_come_ends_the_job():
     assert "NCCL can't connect the 2 members of 'two who never meet, device 0': nobody has come to" in outcome.output
     assert outcome.output.count("is over") == 2 * EMULATED, outcome
     assert outcome.output.count("has begun") == 2 + 2 * EMULATED, outcome
+
+
+def test_the_watchdog_says_why_and_then_aborts_all_communicators(capsys):
+    """Before any is collected, which would wait; the others see it at once, and may end this process then."""
+    dog, told = nccl.Watchdog(), []
+    abort = lambda: told.append(capsys.readouterr().err)
+    dog.lines = [SimpleNamespace(comm=SimpleNamespace(abort=abort)) for _ in range(3)]
+    late = SimpleNamespace(done=lambda: False, until=0.0, text="all_reduce of 5 numbers", timeout=3)
+    with pytest.raises(EngineError, match="all_reduce of 5 numbers has not ended within 3 s"):
+        dog._over(late)
+    assert len(told) == 3 and "has not ended within 3 s: another process has not called it" in told[0]
+    assert not dog.lines
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="more launches: make nightly")

@@ -193,12 +193,8 @@ class Unit:
             shards = [member.shard for member in self.members]
             if self.by_functions():
                 self._check_functions()
-                whole = _GatherByFunctions.apply(self, *shards)
-            else:
-                self.values()
-                whole = _Gather.apply(self, *shards)
-                self._list()
-            self._place(whole)
+            self._place(_Gather.apply(self, *shards))
+            self._list()
         self.depth += 1
 
     def leave(self) -> None:
@@ -344,6 +340,9 @@ class Unit:
         return True
 
     # -- by functions that are differentiable, and equations of programs
+    # Two ways remain, since neither can be the other. A gather that begins ahead and is waited for later, a reduction
+    # that ends behind backward, memory that is freed in between, gradients that are None if everybody's are: these are
+    # no equations. And what is written into memory has no derivative, which programs and second derivatives need.
     def _check_functions(self) -> None:
         if not self.synchronises or any(member.unreduced is not None for member in self.members):
             raise RuntimeError(
@@ -476,31 +475,15 @@ class _Gather(lg.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, unit: Unit, *shards: Any) -> Any:
-        ctx.unit = unit
+        ctx.unit, ctx.by_functions = unit, unit.by_functions()
         ctx.set_materialize_grads(False)
-        whole = tuple(unit.values())
+        whole = tuple(unit.gathered_by_functions(shards) if ctx.by_functions else unit.values())
         ctx.mark_non_differentiable(*(x for x, shard in zip(whole, shards, strict=True) if not shard.requires_grad))
         return whole
 
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> Any:
-        return None, *ctx.unit.reduced(gs)
-
-
-class _GatherByFunctions(lg.autograd.Function):
-    """The same in a program, which keeps the whole parameters until backward has used them."""
-
-    @staticmethod
-    def forward(ctx: Any, unit: Unit, *shards: Any) -> Any:
-        ctx.unit = unit
-        ctx.set_materialize_grads(False)
-        whole = tuple(unit.gathered_by_functions(shards))
-        ctx.mark_non_differentiable(*(x for x, shard in zip(whole, shards, strict=True) if not shard.requires_grad))
-        return whole
-
-    @staticmethod
-    def backward(ctx: Any, *gs: Any) -> Any:
-        return None, *ctx.unit.reduced_by_functions(gs)
+        return None, *(ctx.unit.reduced_by_functions if ctx.by_functions else ctx.unit.reduced)(gs)
 
 
 # -- what nodes keep ---------------------------------------------------------------------------------
