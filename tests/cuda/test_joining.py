@@ -6,7 +6,10 @@ import pytest
 import lucidgrad as lg
 from lucidgrad import cudasim
 
-SHAPES = {"alike": [(2, 3)] * 70, "eight": [(2, 3)] * 8, "of two kinds": [(2, 3), (2, 5)] * 20, "one more": [(2, 3)] * 9}
+SHAPES = {
+    **{name: [(2, 3)] * count for name, count in {"alike": 70, "eight": 8, "one more": 9}.items()},
+    "of two kinds": [(2, 3), (2, 5)] * 20,
+}
 CALLS = [
     *(("concat", axis, which) for axis in (0, -1) for which in ("alike", "eight", "one more")),
     *(("stack", axis, which) for axis in (0, -1) for which in ("alike", "eight", "one more")),
