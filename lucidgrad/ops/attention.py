@@ -139,8 +139,9 @@ def attention(
     learned
         Whether numbers to add have a cotangent; False spares the work.
     narrow
-        A promise that q, k and v are numbers of 16 bits, and that a cotangent of the values will be: kernels may
-        multiply them where 11 bits are looked at. The values and logarithms are those of float32 all the same.
+        A promise that q, k and v are numbers of 16 bits, and that a cotangent of the values will be where the
+        logarithms have none: kernels may multiply them where 11 bits are looked at. Results are those of float32 all
+        the same.
 
     Returns
     -------

@@ -427,9 +427,12 @@ def _attended(keywords: dict[str, Any], arrays: list[Any]) -> list[Any]:
 
 
 def _of_16_bits(after: Any, arrays: list[Any]) -> list[Any]:
-    """Numbers that float16 has."""
+    """Numbers that float16 has; what pulls back gets no cotangent of logarithms."""
     made = [a if a is None or a.dtype.kind != "f" else a.astype("float16").astype("float64") for a in arrays]
-    return made if after is None else after(made)
+    if after is None:
+        return made
+    made[1] = np.broadcast_to(0.0, made[1].shape)
+    return after(made)
 
 
 def narrow(pull: bool) -> list[Case]:

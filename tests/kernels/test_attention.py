@@ -160,6 +160,23 @@ def test_products_give_what_the_program_gives(name, room, layout):
     assert len(asked) >= 14  # empty ones are left out
 
 
+def test_a_cotangent_of_logarithms_goes_with_one_that_is_not_of_16_bits():
+    """In second derivatives; tiles take them, or a number of 11 bits would be made of one of 24."""
+    lg.manual_seed(0)
+    given = [lg.randn(shape, device="cuda").half() * 2 for shape in ((2, 9, 16), (2, 40, 16), (2, 40, 16), (2, 9, 16))]
+
+    def second(dtype):
+        *xs, h = (x.to(dtype).requires_grad_() for x in given)
+        first = lg.autograd.grad(F.scaled_dot_product_attention(*xs), xs, h.detach(), create_graph=True)
+        return lg.autograd.grad([(g.to(lg.float32) ** 2).sum() for g in first], xs)
+
+    with products.always() as asked:
+        found = second(lg.float16)
+    assert len(asked) == 1  # forth; back it is the program
+    for y, exact in zip(found, second(lg.float32), strict=True):
+        assert (abs(y.to(lg.float32) - exact).max() <= 8e-4 * abs(exact).max()).item()
+
+
 def halves_of(dtype, *shapes, requires_grad=True):
     lg.manual_seed(0)
     made = [(lg.randn(shape, device="cuda") * 2).to(dtype) for shape in shapes]

@@ -9,6 +9,7 @@ import numpy as np
 from cupy.cuda import get_device_id
 
 from lucidgrad.backends.cuda.compiling import by_value, contiguous, processors, program_of
+from lucidgrad.backends.cuda.memory import is_absent
 from lucidgrad.determinism import are_deterministic_algorithms_enabled
 
 from . import attention_products as products
@@ -211,8 +212,9 @@ def attention_pull(
         zeros = tuple(map(cupy.zeros_like, (q, k, v)))
         return (*zeros, cupy.zeros_like(m)) if learned and m is not None and m.dtype.kind != "b" else zeros
     adds = learned and m is not None and m.dtype.kind != "b"
-    if narrow and r is None and not adds and _multiplied(q, k, v, lead, causal):
-        whole = products.pulled(h, e, t, q, k, v, matrices, lead, _change((queries, keys, *widths), scale, causal))
+    # In a second derivative logarithms have cotangents, too, and that of the values is no longer of 16 bits.
+    if narrow and r is None and not adds and is_absent(e) and _multiplied(q, k, v, lead, causal):
+        whole = products.pulled(h, t, q, k, v, matrices, lead, _change((queries, keys, *widths), scale, causal))
         return tuple(_summed_to(c, x.shape) for c, x in zip(whole, (q, k, v), strict=True))
     fixed = are_deterministic_algorithms_enabled()
     both = _shared(lead, k, v)  # axes that keys and values don't have are summed over at once

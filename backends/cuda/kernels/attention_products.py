@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_weights(T *s, T *l
     # Scores become the first parts of weights, and products of cotangents and values the first parts of slopes.
     "attention_slopes": r"""
 extern "C" __global__ void __launch_bounds__(NT, 1) attention_slopes(
-    T *s, T *g, T *low_s, T *low_g, const A *t, const A *of_t, I rows, CHANGE, Plan p) {
+    T *s, T *g, T *low_s, T *low_g, const A *t, I rows, CHANGE, Plan p) {
     THREAD
     const I at = (I)blockIdx.x * TY + ty;
     if (at >= rows) return;
@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(NT, 1) attention_slopes(
     if (base == -infinity()) base = 0;
     for (I c = tx; c < p.keys; c += TX)
         rest += power(changed(s[place + c], by, p, at_m, row, c) - base) * g[place + c];
-    rest = along(rest, false) - of_t[offset(p.of_t, p.own, (unsigned int)head) + row * p.of_t.row];
+    rest = along(rest, false);
     for (I c = tx; c < p.keys; c += TX) {
         const A w = power(changed(s[place + c], by, p, at_m, row, c) - base);
         const A slope = w * (g[place + c] - rest) * by.scale;
@@ -185,22 +185,22 @@ def values(q: Any, k: Any, v: Any, m: Any, lead: tuple[int, ...], change: Change
 
 
 def pulled(
-    h: Any, e: Any, t: Any, q: Any, k: Any, v: Any, m: Any, lead: tuple[int, ...], change: Change
+    h: Any, t: Any, q: Any, k: Any, v: Any, m: Any, lead: tuple[int, ...], change: Change
 ) -> tuple[Any, Any, Any]:
-    """The cotangents of q, k and v, for all leading axes."""
+    """The cotangents of q, k and v, for all leading axes; the logarithms have none."""
     queries, keys = q.shape[-2], k.shape[-2]
     sizes = (queries, q.shape[-1]), (keys, k.shape[-1]), (keys, v.shape[-1])
     to_q, to_k, to_v = (cupy.empty((*lead, *size), q.dtype) for size in sizes)
     q, k, v, h, m = (x if x is None else _wide(x, lead) for x in (q, k, v, h, m))
-    e, t = (cupy.broadcast_to(x, (*lead, queries)) for x in (e, t))
+    t = cupy.broadcast_to(t, (*lead, queries))
     heads = Heads(lead, queries, keys, 4)
     for at in heads:
         here = to_q[at].shape[:-2]
         s, g, low_s, low_g = heads.tables(here)
         _product(q[at], _turned(k[at]), s)
         _product(h[at], _turned(v[at]), g)
-        changes, numbers = change(here, {"t": t[at], "of_t": e[at]} | ({} if m is None else {"m": m[at]}))
-        heads.launch("attention_slopes", here, (s, g, low_s, low_g, t[at], e[at]), changes, numbers)
+        changes, numbers = change(here, {"t": t[at]} | ({} if m is None else {"m": m[at]}))
+        heads.launch("attention_slopes", here, (s, g, low_s, low_g, t[at]), changes, numbers)
         _both(_turned(s), _turned(low_s), h[at], to_v[at])
         _both(g, low_g, k[at], to_q[at])
         _both(_turned(g), _turned(low_g), q[at], to_k[at])
