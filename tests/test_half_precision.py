@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from golden import peer
 from samples import LEVELS, samples_of
-from thoroughness import NIGHTLY
+from thoroughness import NIGHTLY, cases
 
 import lucidgrad as lg
 from lucidgrad.core.primitive import ELEMENTWISE, registry
@@ -573,6 +573,31 @@ def test_attention_under_autocast(way):
 
     for found, exact in zip(gradients(True), gradients(False), strict=True):
         compare("attention", found.to(dtype), exact, dtype)
+
+
+@pytest.mark.parametrize("keys", cases((4, 200), (4, 32, 200, 1024)))
+@pytest.mark.parametrize("magnitude", [1e-3, 1.0, 300.0])
+def test_attention_on_tensor_cores(half, keys, magnitude):
+    """Products of 11 bits, of weights and slopes in two parts: with one of them every case here fails."""
+    pytest.importorskip("cupy")
+    lg.zeros(1, device="cuda")
+    from kernels.products import always
+
+    rng = np.random.default_rng(keys)
+    given = [rounded(rng.normal(size=(2, 33 if k == 0 else keys, 64)) * (2, 2, 1)[k], half) for k in range(3)]
+    h = rounded(rng.normal(size=(2, 33, 64)) * magnitude, half)
+
+    def found(dtype, **options):
+        xs = [lg.asarray(a, device="cuda").to(dtype).requires_grad_() for a in given]
+        y = F.scaled_dot_product_attention(*xs, **options)
+        return [y, *lg.autograd.grad(y, xs, lg.asarray(h, device="cuda").to(dtype))]
+
+    for options in ({}, {"is_causal": True}):
+        with always() as asked:
+            ours = found(half, **options)
+        assert len(asked) == 2
+        for y, exact in zip(ours, found(lg.float32, **options), strict=True):
+            compare(f"attention of {keys} keys, about {magnitude:g}, {options}", y, exact, half)
 
 
 def test_derivatives_of_every_kind_are_of_16_bits(half):

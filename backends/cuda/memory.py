@@ -30,9 +30,23 @@ def zero(dtype: Any) -> Any:
     return found
 
 
+def is_absent(x: Any) -> bool:
+    """Whether an array is that `zero` in every place: a cotangent that nobody has given."""
+    return x.base is not None and x.base is _zeros.get((x.data.device_id, x.dtype))
+
+
+def absent_if_zero(x: Any) -> Any:
+    """An array, whose values are read, or the `zero` for all of its places."""
+    if type(x) is not cupy.ndarray or x.dtype.kind != "f" or np.ascontiguousarray(cupy.asnumpy(x)).view("uint8").any():
+        return x
+    with Device(x.data.device_id):
+        one = zero(x.dtype)
+    return x if one is None else cupy.broadcast_to(one, x.shape)
+
+
 def unless_absent(x: Any) -> Any:
-    """An array with its memory in order; None for zeros that are that `zero` in every place."""
-    if x is None or (x.base is not None and x.base is _zeros.get((x.data.device_id, x.dtype))):
+    """An array with its memory in order; None for zeros that are `absent`."""
+    if x is None or is_absent(x):
         return None
     return x if x.flags.c_contiguous else cupy.ascontiguousarray(x)
 

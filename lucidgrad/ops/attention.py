@@ -99,9 +99,10 @@ def _thinned(xp: Any, x: Any, r: Any, dropout: float) -> Any:
 # -- attention -----------------------------------------------------------------------------------
 def _attention_vjp(
     xp: Any, g: Any, y: Any, q: Any, k: Any, v: Any, m: Any, r: Any, *,
-    scale: float, causal: bool, dropout: float, learned: bool,
+    scale: float, causal: bool, dropout: float, learned: bool, narrow: bool,
 ) -> Any:  # fmt: skip
     keywords: dict[str, Any] = {"scale": scale, "causal": causal, "dropout": dropout, "learned": learned}
+    keywords["narrow"] = narrow
     found = xp.attention_pull(g[0], g[1], y[0], y[1], q, k, v, m, r, **keywords)
     return (*found, *(None,) * (5 - len(found)))
 
@@ -117,7 +118,7 @@ def _attention_vjp(
 )
 def attention(
     xp: Any, q: Any, k: Any, v: Any, m: Any = None, r: Any = None, /, *,
-    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
+    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True, narrow: bool = False,
 ) -> Any:  # fmt: skip
     """``softmax(q @ k.T * scale + m) @ v``, and the logarithms of the sums that the weights were divided by.
 
@@ -137,6 +138,10 @@ def attention(
         The probability that a weight is dropped.
     learned
         Whether numbers to add have a cotangent; False spares the work.
+    narrow
+        A promise that q, k and v are numbers of 16 bits, and that a cotangent of the values will be where the
+        logarithms have none: kernels may multiply them where 11 bits are looked at. Results are those of float32 all
+        the same.
 
     Returns
     -------
@@ -162,7 +167,7 @@ def attention(
 @primitive(MATRIX, batch=through_program("attention_pull"), outputs=True, inline=True)
 def attention_pull(
     xp: Any, h: Any, e: Any, y: Any, t: Any, q: Any, k: Any, v: Any, m: Any = None, r: Any = None, /, *,
-    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
+    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True, narrow: bool = False,
 ) -> Any:  # fmt: skip
     """The cotangents of q, k, v, and of m if it is learned, for cotangents h and e of ``y, t = attention(...)``."""
     p = _weights(xp, _scores(xp, q, k, m, scale, causal), t)

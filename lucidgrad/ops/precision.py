@@ -65,6 +65,12 @@ def in_widest(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any
 bound.update(in_single=in_single, in_widest=in_widest, widest=widest)
 
 
+def chosen(op: Any, *args: Any) -> tuple[Sequence[Any], bool]:
+    """Floats for a primitive's function as autocast casts them, and whether all of them have 16 bits."""
+    args = state.casting(op.primitive, args) if unusual and state.casting is not None else args
+    return args, all(dtype_of(x) in halves for x in args)
+
+
 def in_precision(precision: str) -> Callable[[F], F]:
     """Let a function choose its precision under autocast: ``"low"`` is 16 bits, ``"full"`` is float32.
 

@@ -5,6 +5,8 @@ sources in JSON and writes what the compiler says of each.
 """
 
 import ctypes
+import functools
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -121,10 +123,47 @@ def assembler():
 
 def assemble_all(sources, architecture, options=()):
     """Assemble sources by name; returns what the assembler says of each, or raises with what is wrong with one."""
-    answer = _ask(sources=sources, architecture=architecture, options=list(options), assemble=True)
-    if answer["faults"]:
-        raise RuntimeError("\n".join(f"{name}: {fault}" for name, fault in answer["faults"].items()))
-    return answer["reports"]
+    reports, faults = _told(sources, architecture, options, assemble=True)
+    if faults:
+        raise RuntimeError("\n".join(f"{name}: {fault}" for name, fault in faults.items()))
+    return reports
+
+
+def compile_all(sources, architecture, options=()):
+    """Compile sources by name; returns the faults by name."""
+    return _told(sources, architecture, options, assemble=False)[1]
+
+
+#: Sources that a process compiles before what was said of them is kept.
+PORTION = 32
+
+
+def _told(sources, architecture, options, assemble):
+    """What is said of each source, and what is wrong with some. What was said before, of the same text by the same
+    tools, is found in the cache's folder: only what has changed is compiled."""
+    from lucidgrad.backends import caches
+
+    folder = caches.home("nvrtc")
+    caches.make_private(folder)
+    about = repr((_tools(), architecture, list(options), assemble))
+    places = {name: folder / f"{caches.digest(about, text)}.txt" for name, text in sources.items()}
+    reports = {name: place.read_bytes()[:-32].decode() for name, place in places.items() if caches.sealed(place)}
+    unknown, faults = [name for name in sources if name not in reports], {}
+    for first in range(0, len(unknown), PORTION):
+        some = {name: sources[name] for name in unknown[first : first + PORTION]}
+        answer = _ask(sources=some, architecture=architecture, options=list(options), assemble=assemble)
+        faults |= answer["faults"]
+        for name in some.keys() - answer["faults"].keys():
+            reports[name] = answer["reports"].get(name, "")
+            caches.replace(places[name], lambda path, text=reports[name]: path.write_text(text, encoding="utf-8"))
+    return reports, faults
+
+
+@functools.cache
+def _tools():
+    """The wheels that a compiler, an assembler and headers come from, with their versions."""
+    found = ((d.metadata["Name"] or "", d.version) for d in importlib.metadata.distributions())
+    return sorted((name, version) for name, version in found if name.startswith(("nvidia", "cupy")))
 
 
 def assembled(ptx, architecture):
@@ -137,11 +176,6 @@ def assembled(ptx, architecture):
     if done.returncode:
         raise RuntimeError(f"sm_{architecture}: {done.stderr[-4000:]}")
     return done.stderr
-
-
-def compile_all(sources, architecture, options=()):
-    """Compile sources by name; returns the faults by name."""
-    return _ask(sources=sources, architecture=architecture, options=list(options))["faults"]
 
 
 def main():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
-from lucidgrad import cudasim
+from lucidgrad import cudasim, func
 from lucidgrad.backends.cuda import streams
 from lucidgrad.backends.cuda.programs import graphs
 
@@ -412,3 +412,70 @@ def test_what_is_refused_exists():
     from lucidgrad.core.primitive import registry
 
     assert set(registry) >= graphs.UNRECORDABLE
+
+
+# -- loops and choices ---------------------------------------------------------------------------
+def carried(w, xs):
+    h, ys = func.scan(lambda h, x: (lg.tanh(w @ h + x), h.sum()), xs[0], xs)
+    return h.sum() + ys.sum()
+
+
+def nested(w, xs):
+    return func.scan(lambda h, x: (func.fori_loop(0, 2, lambda i, v: lg.tanh(w @ v) * i, h) + x, h), xs[0], xs)
+
+
+#: Functions of w and xs: loops whose number of steps is known, with their gradients.
+LOOPS = {
+    "scan": carried,
+    "scan, gradient": func.grad(carried, (0, 1)),
+    "fori_loop": lambda w, xs: func.fori_loop(0, 5, lambda i, h: lg.tanh(w @ h) + i, xs[0]),
+    "map": lambda w, xs: func.map(lambda x: lg.tanh(w @ x) * 2, xs),
+    "nested": nested,
+}
+#: Where a value says what is next, numbers are drawn in every step, or there are too many of them.
+READ = {
+    "cond": lambda w, xs: func.cond(xs.sum() > 0, lambda: lg.tanh(w @ xs[0]) * 3 + xs.sum(), lambda: xs[1]),
+    "while_loop": lambda w, xs: func.while_loop(lambda v: v.sum() > 1, lambda v: lg.tanh(v / 2) * 0.9, abs(w)),
+    "cond in a scan": lambda w, xs: func.scan(
+        lambda h, x: (func.cond(x.sum() > 0, lambda: lg.tanh(w @ h), lambda: h), h), xs[0], xs
+    )[1],
+    "dropout in a scan": lambda w, xs: func.scan(
+        lambda h, x: (lg.nn.functional.dropout(lg.tanh(w @ h + x), 0.5), h), xs[0], xs
+    )[1],
+    "many steps": lambda w, xs: func.fori_loop(0, graphs.MOST, lambda i, h: lg.tanh(h) * 2, xs[0]),
+}
+
+
+def flat(y):
+    return [y] if isinstance(y, lg.Tensor) else list(y)
+
+
+@pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")
+@pytest.mark.parametrize("length", [1, 6, 70])
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_are_recorded_with_all_their_steps(name, length, recordings):
+    compiled = lg.compile(LOOPS[name], fullgraph=True)
+    for k in range(5):
+        w, xs = numbers(3, 3, seed=k), numbers(length, 3, seed=k + 7)
+        with cudasim.counting() as counts:
+            found = compiled(w, xs)
+        for y, expected in zip(flat(found), flat(LOOPS[name](w, xs)), strict=True):
+            np.testing.assert_allclose(y.cpu().numpy(), expected.cpu().numpy(), rtol=2e-5, atol=1e-5)
+    assert recordings and None not in recordings
+    assert counts.graph_launches == 1 and sum(counts.launches.values()) <= counts.graph_nodes
+    assert counts.synchronisations == counts.copies_to_host == counts.bytes_to_device == 0
+
+
+@pytest.mark.skipif(not cudasim.is_installed(), reason="only the emulated device counts launches")
+@pytest.mark.parametrize("name", READ)
+def test_what_the_host_decides_has_no_graph(name, recordings):
+    compiled = lg.compile(READ[name], fullgraph=True)
+    for k in range(2 if name == "many steps" else 5):
+        w, xs = numbers(3, 3, seed=k), numbers(6, 3, seed=k + 7)
+        lg.manual_seed(k)
+        with cudasim.counting() as counts:
+            found = compiled(w, xs)
+        lg.manual_seed(k)
+        for y, expected in zip(flat(found), flat(READ[name](w, xs)), strict=True):
+            np.testing.assert_allclose(y.cpu().numpy(), expected.cpu().numpy(), rtol=2e-5, atol=1e-5)
+    assert recordings == [] and counts.graph_launches == 0

@@ -426,6 +426,22 @@ def _attended(keywords: dict[str, Any], arrays: list[Any]) -> list[Any]:
         return [h, of_t, *program("attention", *given, **keywords), *given]
 
 
+def _of_16_bits(after: Any, arrays: list[Any]) -> list[Any]:
+    """Numbers that float16 has; what pulls back gets no cotangent of logarithms."""
+    made = [a if a is None or a.dtype.kind != "f" else a.astype("float16").astype("float64") for a in arrays]
+    if after is None:
+        return made
+    made[1] = np.broadcast_to(0.0, made[1].shape)
+    return after(made)
+
+
+def narrow(pull: bool) -> list[Case]:
+    """Heads of 16-bit numbers for products: nothing is dropped, and masks are not learned."""
+    heads = [(*head, {"learned": False, **keywords, "narrow": True}) for *head, keywords in HEADS]
+    made = attending(pull, [head for head in heads if "dropout" not in head[-1]])
+    return [replace(case, after=functools.partial(_of_16_bits, case.after)) for case in made]
+
+
 def attending(pull: bool, heads: list[tuple[Any, ...]] = HEADS) -> list[Case]:
     made = []
     for lead, others, queries, keys, e, f, mask, keywords in heads:

@@ -6,6 +6,7 @@ without a GPU the emulated device is used).
 
 import contextlib
 import importlib
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -70,6 +71,33 @@ FAULTS: dict[str, dict[str, list[tuple[str, str]]]] = {
             ("start >= first + BR", "start >= first"),
             ("(one_row ? BR : r + 1)", "r + 1"),
             ("tile % across", "tile % down"),
+        ],
+    },
+    "attention_products": {
+        "attention_weights": [
+            ("high == v ? 0 : v - high", "0"),
+            ("~0x1fff", "~0x1ff"),
+            ("top = along(top, true);", ""),
+            ("total = along(total, false);", ""),
+            ("top == -infinity() ? (A)0 : top", "top"),
+            ("total == (A)0 ? (A)1 : total", "total"),
+            ("logarithm(total) + base", "logarithm(total) - base"),
+            ("offset(p.m, p.own, (unsigned int)head)", "0"),
+            ("at >= rows", "at + 1 >= rows"),
+            ("rest_of(at, p.queries)", "at"),
+            ("c < p.keys; c += TX) total", "c + 1 < p.keys; c += TX) total"),
+        ],
+        "attention_slopes": [
+            ("high == v ? 0 : v - high", "0"),
+            ("- rest) * by.scale", "+ rest) * by.scale"),
+            ("- rest) * by.scale", "- rest)"),
+            ("rest = along(rest, false);", ""),
+            ("if (base == -infinity()) base = 0;", ""),
+            ("offset(p.t, p.own, (unsigned int)head)", "0"),
+            ("row * p.t.row", "row"),
+            ("offset(p.m, p.own, (unsigned int)head)", "0"),
+            ("parts(w, s[place + c], low_s[place + c])", "parts(w, s[place + c], low_g[place + c])"),
+            ("at >= rows", "at + 1 >= rows"),
         ],
     },
     "rows": {
@@ -391,6 +419,7 @@ OWN = {
     "norms": "__device__ inline bool is_last",
     "windows": "struct Plan",
     "attention": "struct Place",
+    "attention_products": "__device__ inline void parts",
     "reductions": "__device__ inline bool is_last",
 }
 
@@ -479,8 +508,8 @@ def survives(kernel: str) -> bool:
     """Whether a comparison with the program, in single precision and without large cases, finds nothing."""
     from lucidgrad.determinism import use_deterministic_algorithms
 
-    from . import lists
-    from .cases import CASES, conv, convolutions
+    from . import lists, products
+    from .cases import CASES, conv, convolutions, narrow
     from .comparison import compare
 
     norms: Any = importlib.import_module("lucidgrad.backends.cuda.kernels.norms")
@@ -489,6 +518,12 @@ def survives(kernel: str) -> bool:
     try:
         if kernel in FAULTS["lists"]:
             lists.check(kernel)
+            return True
+        if kernel in FAULTS["attention_products"]:
+            pull = kernel == "attention_slopes"
+            with products.always():
+                for case, layout in itertools.product(narrow(pull), ("plain", "with gaps")):
+                    compare("attention_pull" if pull else "attention", case, "float32", layout)
             return True
         if kernel in FAULTS["columns"]:
             compare(

@@ -152,7 +152,7 @@ class _Room:
 
 def attention(
     q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *,
-    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
+    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True, narrow: bool = False,
 ) -> Any:  # fmt: skip
     if r is not None:  # all weights at once
         xp = device.by_array[np.ndarray].xp
@@ -181,7 +181,7 @@ def attention(
 
 def attention_pull(
     h: Any, e: Any, y: Any, t: Any, q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *,
-    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
+    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True, narrow: bool = False,
 ) -> Any:  # fmt: skip
     if r is not None:
         xp, arrays = device.by_array[np.ndarray].xp, (h, e, y, t, q, k, v, m, r)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .attention import TABLE as ATTENTION
+from .attention_products import SOURCES as PRODUCT_SOURCES
 from .attention_sources import SOURCES as ATTENTION_SOURCES
 from .columns import SOURCES as COLUMN_SOURCES
 from .convolution import SOURCES as CONVOLUTION_SOURCES, TABLE as CONVOLUTION
@@ -37,6 +38,7 @@ SOURCES: dict[str, str] = {
     **CONVOLUTION_SOURCES,
     **LIST_SOURCES,
     **NORM_SOURCES,
+    **PRODUCT_SOURCES,
     **PUT_SOURCES,
     **REDUCTION_SOURCES,
     **ROW_SOURCES,

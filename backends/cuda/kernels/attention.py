@@ -9,8 +9,10 @@ import numpy as np
 from cupy.cuda import get_device_id
 
 from lucidgrad.backends.cuda.compiling import by_value, contiguous, processors, program_of
+from lucidgrad.backends.cuda.memory import is_absent
 from lucidgrad.determinism import are_deterministic_algorithms_enabled
 
+from . import attention_products as products
 from .attention_sources import SOURCES, WIDTHS, Tile, constants, shared_room, tile_for
 
 # -- plans ---------------------------------------------------------------------------------------
@@ -144,9 +146,27 @@ def _taken(q: Any, k: Any, v: Any, m: Any, r: Any) -> bool:
     return r is None or (r.dtype == np.int64 and r.shape == (2,))
 
 
+def _multiplied(q: Any, k: Any, v: Any, lead: tuple[int, ...], causal: bool) -> bool:
+    """Whether 16-bit numbers, of which nothing is dropped, are for tensor cores."""
+    if q.dtype.char != "f" or sum(n > 1 for n in lead) > _MOST_AXES:
+        return False
+    width = (q.shape[-1] + v.shape[-1]) // 2
+    return products.is_faster(math.prod(lead), q.shape[-2], k.shape[-2], width, causal)
+
+
+def _change(sizes: Sequence[int], scale: float, causal: bool) -> products.Change:
+    """What changes the scores of some heads, and where they are."""
+
+    def change(lead: tuple[int, ...], operands: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+        numbers = _Plan(lead, sizes, operands).given()[1]
+        return _changes(operands.get("m"), None, scale, causal, 0.0), numbers
+
+    return change
+
+
 def attention(
     q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *,
-    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
+    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True, narrow: bool = False,
 ) -> Any:  # fmt: skip
     def by_program() -> Any:
         keywords: dict[str, Any] = {"scale": scale, "causal": causal, "dropout": dropout, "learned": learned}
@@ -157,6 +177,9 @@ def attention(
     queries, keys = q.shape[-2], k.shape[-2]
     matrices = _as_matrices(m)
     lead = _lead(q, k, v, matrices)
+    if narrow and r is None and _multiplied(q, k, v, lead, causal):
+        change = _change((queries, keys, q.shape[-1], v.shape[-1]), scale, causal)
+        return products.values(q, k, v, matrices, lead, change)
     launch = _launcher(q.dtype, (q.shape[-1], v.shape[-1]), queries, math.prod(lead))
     y, t = _like(q, lead, queries, v.shape[-1]), cupy.empty((*lead, queries), q.dtype)
     operands = {"q": _rows(q), "k": _rows(k), "v": _rows(v), "y": y, "t": t}
@@ -174,7 +197,7 @@ def attention(
 
 def attention_pull(
     h: Any, e: Any, y: Any, t: Any, q: Any, k: Any, v: Any, m: Any = None, r: Any = None, *,
-    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True,
+    scale: float = 1.0, causal: bool = False, dropout: float = 0.0, learned: bool = True, narrow: bool = False,
 ) -> Any:  # fmt: skip
     def by_program() -> Any:
         keywords: dict[str, Any] = {"scale": scale, "causal": causal, "dropout": dropout, "learned": learned}
@@ -189,6 +212,10 @@ def attention_pull(
         zeros = tuple(map(cupy.zeros_like, (q, k, v)))
         return (*zeros, cupy.zeros_like(m)) if learned and m is not None and m.dtype.kind != "b" else zeros
     adds = learned and m is not None and m.dtype.kind != "b"
+    # In a second derivative logarithms have cotangents, too, and that of the values is no longer of 16 bits.
+    if narrow and r is None and not adds and is_absent(e) and _multiplied(q, k, v, lead, causal):
+        whole = products.pulled(h, t, q, k, v, matrices, lead, _change((queries, keys, *widths), scale, causal))
+        return tuple(_summed_to(c, x.shape) for c, x in zip(whole, (q, k, v), strict=True))
     fixed = are_deterministic_algorithms_enabled()
     both = _shared(lead, k, v)  # axes that keys and values don't have are summed over at once
     launch = _launcher(q.dtype, widths, queries, math.prod(lead))

@@ -164,18 +164,25 @@ TYPES = {
 }
 
 
+#: Factors of float32 that have 11 bits, or are rounded to these: tensor cores multiply them.
+NARROW = _Type(runtime.CUDA_R_32F, cublas.CUBLAS_COMPUTE_32F_FAST_TF32, "float32", cublas.sgemmBatched)
+
+
 def brain_type() -> _Type:
     """What cuBLAS wants to know of bfloat16, which is added up in single precision."""
     return _Type(14, _SINGLE, "float32", None)  # CUDA_R_16BF, which CuPy has no name for
 
 
-def matmul(x1: Any, x2: Any, /, single: bool = False, onto: Any = None, out: Any = None) -> Any:
+def matmul(
+    x1: Any, x2: Any, /, single: bool = False, onto: Any = None, out: Any = None, how: _Type | None = None
+) -> Any:
     """A product of matrices; of 16 bits it may be given in float32, in which it is added up.
 
-    onto, out: an array of the product's shape, in order in memory, to which it is added or written.
+    onto, out: an array of the product's shape, in order in memory, to which it is added or written. how: as which type
+    cuBLAS multiplies, if not as that of the dtype.
     """
     dtype = x1.dtype
-    how = TYPES.get(dtype)
+    how = TYPES.get(dtype) if how is None else how
     if how is None or x2.dtype != dtype or get_compute_type(dtype) != COMPUTE_TYPE_DEFAULT:
         return _by_cupy(x1, x2, single, onto, out)
     size, tables = dtype.itemsize, how.batched is not None
@@ -262,7 +269,7 @@ def _multiply_scattered(handle: int, how: _Type, made: Gemm, places: tuple[int, 
     where = _table(made_of)
     at2 = where.data.ptr
     at1, at, beta = at2 + 8 * many, at2 + 16 * many, how.one if added else how.zero
-    rounded = how.compute != how.exact
+    rounded = how.compute in _TENSORS.values()
     if rounded:
         cublas.setMathMode(handle, _TF32)
     try:

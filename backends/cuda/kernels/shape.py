@@ -1,7 +1,8 @@
 """Primitives as CuPy's functions: shapes, joining, indexing, and what takes fewer launches than a program."""
 
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
@@ -71,21 +72,49 @@ def diagonal_put(g: Any, /, *, offset: int, axis1: int, axis2: int, shape: Any) 
 
 # -- joining -------------------------------------------------------------------------------------
 def concat(*xs: Any, axis: int | None = 0) -> Any:
-    return cupy.concatenate(xs, axis)
+    x = xs[0]
+    if len(xs) <= _MOST or axis is None or not _are_alike(xs, axis):
+        return cupy.concatenate(xs, axis)
+    at = axis % x.ndim
+    ends = list(itertools.accumulate(o.shape[at] for o in xs))
+    y = cupy.empty((*x.shape[:at], ends[-1], *x.shape[at + 1 :]), x.dtype)
+    before = (slice(None),) * at
+    _put(xs, [y[(*before, slice(end - o.shape[at], end))] for o, end in zip(xs, ends, strict=True)])
+    return y
+
+
+def _are_alike(xs: Sequence[Any], axis: int) -> bool:
+    """Whether arrays have one dtype, and one shape but for an axis, which they have."""
+    kinds = {(x.dtype, x.ndim, x.shape[:axis], x.shape[axis:][1:]) for x in xs}
+    return len(kinds) == 1 and -xs[0].ndim <= axis < xs[0].ndim
 
 
 def stack(*xs: Any, axis: int = 0) -> Any:
     x = xs[0]
-    if not 2 <= len(xs) <= _MOST or x.dtype.kind == "V" or any(o.dtype != x.dtype or o.shape != x.shape for o in xs):
+    if len(xs) < 2 or any(o.dtype != x.dtype or o.shape != x.shape for o in xs):
         return cupy.stack(xs, axis)
     at = axis if axis >= 0 else axis + x.ndim + 1
     y = cupy.empty((*x.shape[:at], len(xs), *x.shape[at:]), x.dtype)
     before = (slice(None),) * at
-    _stacking(len(xs))(*xs, *(y[(*before, k)] for k in range(len(xs))))  # CuPy's takes a launch for each
+    _put(xs, [y[(*before, k)] for k in range(len(xs))])
     return y
 
 
 _MOST = 8  # arrays that a launch has room for, whatever their axes
+
+
+def _put(xs: Sequence[Any], places: Sequence[Any]) -> None:
+    """Copies, several in a launch where shapes are the same.
+
+    CuPy's takes a launch for each of a few, and copies addresses of many from the host, which no graph can record.
+    """
+    for first in range(0, len(xs), _MOST):
+        some, to = xs[first : first + _MOST], places[first : first + _MOST]
+        if len(some) > 1 and some[0].dtype.kind != "V" and len({x.shape for x in some}) == 1:
+            _stacking(len(some))(*some, *to)
+            continue
+        for x, place in zip(some, to, strict=True):
+            place[...] = x
 
 
 @functools.cache

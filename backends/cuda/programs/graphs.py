@@ -29,7 +29,7 @@ from lucidgrad.backends.cuda.compiling import ROOM, THREADS, bounded, by_value, 
 from lucidgrad.backends.cuda.streams import Place, is_recorded, place_now
 from lucidgrad.backends.cuda.tables import ELEMENTS, SEARCH, first_blocks
 from lucidgrad.backends.cuda.words import Words
-from lucidgrad.levels.program import Action, Equation, Structure, Variable, communicates
+from lucidgrad.levels.program import Action, Equation, Structure, Variable, communicates, inner
 
 from .running import Runner
 
@@ -37,6 +37,8 @@ __all__ = ["Graphs"]
 
 #: Units that launch something, from which a graph pays: it takes a launch and a change of its words itself.
 WORTH = 3
+#: And up to which: a graph takes memory for each, and a loop of many steps would be all of them.
+MOST = 5000
 
 
 class _Move(NamedTuple):
@@ -118,13 +120,25 @@ def _is_recordable(runner: Runner, least: int) -> bool:
         elif type(unit.primitive) is not Action:
             if not _can_record(unit):
                 return False
-            work += not getattr(unit.primitive, "view", False)
-    return work >= least
+            work += _steps(unit)
+    return least <= work <= MOST
+
+
+def _steps(equation: Equation) -> int:
+    """How many calls an equation is that launch something; all steps of a loop are recorded."""
+    if type(equation.primitive) is Structure:
+        columns = len(equation.results)  # slices are stacked
+        return columns + equation.keywords["length"] * sum(map(_steps, equation.keywords["body"].equations))
+    return not getattr(equation.primitive, "view", False)
 
 
 def _can_record(equation: Equation) -> bool:
     """Whether a call looks at nothing but arrays of the device and what is the same in every run."""
-    if type(equation.primitive) is Structure or communicates(equation):  # conditions, others are waited for
+    if any(not _can_record(part) or part.results[0].is_number for p in inner(equation) for part in p.equations):
+        return False
+    if equation.primitive.name in ("cond", "while_loop") or communicates(equation):  # conditions, others are waited for
+        return False
+    if type(equation.primitive) is Action:  # inside of a loop: anew in every step
         return False
     if equation.primitive.name in UNRECORDABLE or any(v.is_number for v in equation.variables):
         return False

@@ -5,9 +5,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import cupy
-from cupy.cuda import get_device_id
+from cupy.cuda import get_current_stream, get_device_id
 
+from lucidgrad.backends.cuda import memory
+from lucidgrad.backends.cuda.streams import is_recorded
 from lucidgrad.backends.cuda.words import Words
+from lucidgrad.core.primitive import Primitive
 from lucidgrad.levels.program import Action, Equation, Program, Variable, enter
 
 from .grouping import Launch, Unit, grouped
@@ -30,6 +33,7 @@ class Runner:
         self.actions = [u for u in groups.units if isinstance(u, Equation) and type(u.primitive) is Action]
         self._fresh = {v for unit in self.units if not isinstance(unit, Equation) for v in unit.stored}
         self._free = self._last_uses(groups.units)
+        self._constants = self._spared(groups.units)
         arrays = [*program.inputs, *program.constants, *(v for e in program.equations for v in e.results)]
         self.index = next(v.device.index for v in arrays if not v.is_number)
 
@@ -43,6 +47,14 @@ class Runner:
                 free[k].append(v)
         return free
 
+    def _spared(self, units: Sequence[Unit]) -> dict[Variable, Any]:
+        """Constants; where zeros are for kernels alone they are absent, by which these know what nobody has given."""
+        others = {v for unit in units if not _is_call(unit) for v in unit.variables} | {*self.program.outputs}
+        found = dict(self.program.constants)
+        if not is_recorded(get_current_stream()):
+            found |= {v: memory.absent_if_zero(array) for v, array in found.items() if v not in others}
+        return found
+
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         with self.device():
             return self.run(self.begun(values), values)
@@ -53,7 +65,7 @@ class Runner:
 
     def begun(self, values: Sequence[Any]) -> dict[Variable, Any]:
         """What is known before anything is computed on the device: constants, inputs, and numbers made of them."""
-        known: dict[Variable, Any] = dict(self.program.constants)
+        known: dict[Variable, Any] = dict(self._constants)
         known.update(zip(self.program.inputs, values, strict=True))
         for equation in self._arithmetic:
             enter(equation, known)
@@ -97,6 +109,10 @@ class Runner:
                 array = array if whole and owner not in taken else array.copy()
                 taken.add(id(storage(array)))
             made[k] = array
+
+
+def _is_call(unit: Unit) -> bool:
+    return isinstance(unit, Equation) and type(unit.primitive) is Primitive
 
 
 def _ready(unit: Unit, numbers: Mapping[Variable, int]) -> Launcher | Reducer | Equation:

@@ -6,6 +6,7 @@ from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.ops.attention import attention
+from lucidgrad.ops.precision import chosen
 from lucidgrad.tensor import Tensor
 
 from .arguments import check_floats
@@ -82,6 +83,8 @@ def scaled_dot_product_attention(
         if dropout_p > 0:
             check_probability(dropout_p)
             options["dropout"], counter = dropout_p, lg.randint(0, 2**62, (2,), device=query.device)
+        elif query.is_cuda:
+            (query, key, value), options["narrow"] = chosen(attention, query, key, value)
         y = attention(query, key, value, attn_mask, counter, **options)[0]
     return y.reshape((*shape, *y.shape[-2:])) if enable_gqa else y
 
