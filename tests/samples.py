@@ -147,7 +147,7 @@ COMPLEX = frozenset(
 )
 
 #: Primitives that only rules call, never with Python numbers.
-RULES_ONLY = frozenset({"scale", "unscale", "tanh_pull", "sigmoid_pull"})
+RULES_ONLY = frozenset({"normal_density", "normal_share", "scale", "unscale", "tanh_pull", "sigmoid_pull"})
 
 
 def domain_of(name: str, i: int = 0) -> Domain:
@@ -425,6 +425,8 @@ REFERENCES: dict[str, Callable[..., Any] | None] = {
     "clone": np.array,
     "nonzero": lambda x: np.nonzero(x),
     "scale": lambda x1, x2: np.where(x1 == 0, x1, x1 * x2),
+    "normal_density": lambda x: np.exp(x * x * -0.5) / np.sqrt(2 * np.pi),
+    "normal_share": scipy.special.ndtr,
     "sigmoid_pull": lambda h, s: h * (s - s * s),
     "tanh_pull": lambda h, s: h - h * (s * s),
     "unscale": lambda x1, x2: np.where(x1 == 0, x1, x1 / x2),

@@ -67,6 +67,8 @@ COMMON: dict[str, Helper] = {
     return a == b ? a + (T)0.693147180559945309417232121458176568 : apart != apart ? apart : sum;
 """,
     ),
+    "lg_normal_density": Helper(("x",), "return exp(x * x * (T)-0.5) * (T)0.398942280401432677939946059934381868;"),
+    "lg_normal_share": Helper(("x",), "return erfc(x * (T)-0.707106781186547524400844362104849039) * (T)0.5;"),
 }
 
 #: glibc's SIMD version does not commute.

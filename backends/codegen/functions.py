@@ -117,6 +117,8 @@ FUNCTIONS: dict[str, Function] = {
     # error and gamma functions, which C has and NumPy has not: their dtypes are those of expm1
     "erf": _call(np.expm1, "erf", complexes=False),
     "erfc": _call(np.expm1, "erfc", complexes=False),
+    "normal_density": _call(np.expm1, "lg_normal_density", complexes=False),
+    "normal_share": _call(np.expm1, "lg_normal_share", complexes=False),
     "gamma": _call(np.expm1, "tgamma", complexes=False),
     "gammaln": _call(np.expm1, "lgamma", complexes=False),
 }

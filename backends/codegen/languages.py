@@ -142,13 +142,14 @@ class Language:
 class PlainC(Language):
     """C for loops over floats and truth values: functions that a compiler can turn into SIMD instructions."""
 
-    constants = '#include "vector_math.h"\n'
+    constants = '#include "vector_math.h"\n#include "normal.h"\n'
     integers = False
     floats = frozenset(map(np.dtype, ("float32", "float64")))
 
     _TAKEN = floats | {np.dtype("bool")}
     _OWN = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "sqrt", "copysign", "nextafter", "fmod"})
     _OWN |= {"tgamma", "lgamma"}  # the compiler knows how they are declared
+    _THERE = frozenset({"lg_normal_densityf", "lg_normal_sharef"})  # in a header, as lg_erfcf is
     _OTHER = {  # noqa: RUF012
         "reciprocal": "(({T})1 / {0})",
         "isfinite": "({0} - {0} == 0)",
@@ -164,6 +165,8 @@ class PlainC(Language):
     def _printed(self, name: str, helper: Helper) -> Iterable[str]:
         parameters = ", ".join(f"T {word}" for word in helper.parameters)
         for real in ("float", "double"):
+            if self._name(name, real) in self._THERE:
+                continue
             body = _CALL.sub(lambda call, real=real: f"{self._name(call[1], real)}(", helper.body)  # type: ignore[misc]
             whole = f"static inline T {self._name(name, real)}({parameters}) {{ {body} }}\n"
             yield re.sub(r"\bT\b", real, whole)
@@ -172,6 +175,8 @@ class PlainC(Language):
         """What a function of one kind of floats is called."""
         if function == "isinf":  # it is for both
             return "__builtin_isinf"
+        if function == "erfc" and real == "float":
+            return "lg_erfcf"
         return f"{'__builtin_' if function in self._OWN else ''}{function}{'f' if real == 'float' else ''}"
 
     def stored(self, dtype: Any) -> str:

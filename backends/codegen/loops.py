@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from .kernels import Kernel
 from .languages import PLAIN_C
 
-__all__ = ["BLOCK", "loop_source"]
+__all__ = ["BLOCK", "LEAP", "loop_source"]
 
 #: Elements of a loop without outer axes that are computed together: where a block ends does not depend on threads.
 BLOCK = 4096
 #: Elements that a thread takes at a time, about.
 PORTION = 32768
+#: Elements of a large result that are computed in a cache, then stored past it.
+LEAP = 256
 
 
 def loop_source(loops: Sequence[tuple[str, Kernel, Sequence[bool]]], offset: int) -> str:
@@ -26,7 +28,7 @@ def loop_source(loops: Sequence[tuple[str, Kernel, Sequence[bool]]], offset: int
     among threads.
     """
     head = [
-        '#include "parallel.h"',
+        '#include "wide.h"\n#include "parallel.h"\n#include "stores.h"',
         PLAIN_C.functions,
         f"#define DATA(o) (*(void **)((char *)(o) + {offset}))",
     ]
@@ -42,8 +44,9 @@ def _functions(name: str, kernel: Kernel, varies: Sequence[bool]) -> list[str]:
     words = [word for _, word in kernel.arrays]
     tail = "".join(f", const {kind} {word}" for kind, word in numbers)
 
-    part = [f"static void {name}_part(const long n{''.join(f', {t} *restrict y{k}' for k, t in enumerate(written))}"]
-    part[0] += "".join(f", const {t} *restrict x{k}" for k, t in enumerate(read)) + f"{tail}) {{"
+    pointers = "".join(f", {t} *restrict y{k}" for k, t in enumerate(written))
+    pointers += "".join(f", const {t} *restrict x{k}" for k, t in enumerate(read))
+    part = [f"static __attribute__((noinline)) void {name}_part(const long n{pointers}{tail}) {{"]
     part += [f"    const {types[k]} {words[k]} = *x{k};" for k in inputs if not varies[k]]
     part += ["    #pragma omp simd", "    for (long i = 0; i < n; i++) {"]
     part += [f"        const {types[k]} {words[k]} = x{k}[i];" for k in inputs if varies[k]]
@@ -62,13 +65,22 @@ def _functions(name: str, kernel: Kernel, varies: Sequence[bool]) -> list[str]:
     given = "lg_parallel_for parallel, int threads"
     results = "".join(f", void *o{k}" for k in outputs)
 
-    places = "".join(f", t->y{k} + at" for k in outputs)
-    places += "".join(f", t->x{k} + at" if varies[k] else f", t->x{k}" for k in inputs)
+    sources = "".join(f", t->x{k} + at" if varies[k] else f", t->x{k}" for k in inputs)
+    places = "".join(f", t->y{k} + at" for k in outputs) + sources
+    near = "".join(f", b{k}" for k in outputs) + sources
     flat = [f"static void {name}_blocks(void *task, long begin, long end) {{", f"    const {name}_task *t = task;"]
     flat += [f"    for (long at = begin * {BLOCK}; at < end * {BLOCK} && at < t->n; at += {BLOCK})"]
     flat += [f"        {name}_part(t->n - at < {BLOCK} ? t->n - at : {BLOCK}{places}{numbers_of});", "}"]
+    flat += [f"static void {name}_past(void *task, long begin, long end) {{", f"    const {name}_task *t = task;"]
+    flat += [f"    {t} b{k}[{LEAP}] __attribute__((aligned(64)));" for k, t in enumerate(written)]
+    flat += [f"    for (long at = begin * {BLOCK}; at < end * {BLOCK} && at < t->n; at += {LEAP}) {{"]
+    flat += [f"        const long n = t->n - at < {LEAP} ? t->n - at : {LEAP};"]
+    flat += [f"        {name}_part(n{near}{numbers_of});"]
+    flat += [f"        lg_stream(t->y{k} + at, b{k}, n * sizeof *b{k});" for k in outputs]
+    flat += ["    }", "    STREAMED_ALL();", "}"]
     flat += [f"EXPORT void {name}_flat({given}, long n{results}{''.join(f', void *p{k}' for k in inputs)}{tail}) {{"]
-    flat += [*fill, f"    parallel({name}_blocks, &t, (n + {BLOCK - 1}) / {BLOCK}, {PORTION // BLOCK}, threads);", "}"]
+    large = f"n * sizeof *t.y0 >= STREAMED ? {name}_past : {name}_blocks"
+    flat += [*fill, f"    parallel({large}, &t, (n + {BLOCK - 1}) / {BLOCK}, {PORTION // BLOCK}, threads);", "}"]
 
     places = "".join(f", t->y{k} + row * t->n" for k in outputs)
     places += "".join(f", t->x{k} + i * t->far{k} + j * t->near{k}" for k in inputs)

@@ -15,8 +15,8 @@ _FAMILIES = {
     "attention": "attention attention_pull dropout_flags",
     "ctc": "path_logsumexp",
     "elementwise.activation": """
-        celu elu gelu hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu sigmoid sigmoid_pull silu
-        softplus
+        celu elu gelu hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish normal_density normal_share relu
+        sigmoid sigmoid_pull silu softplus
     """,
     "elementwise.arithmetic": """
         add divide floor_divide fmod multiply negative positive reciprocal remainder scale square subtract

@@ -252,6 +252,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "nan_to_num": lambda x, **k: x,
     "ndtr": _ndtr,
     "ndtri": _ndtri,
+    "normal_density": lambda x: mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi),
+    "normal_share": _ndtr,
     "negative": lambda x: -x,
     "positive": lambda x: x,
     "pow": _pow,

@@ -18,9 +18,11 @@ SWAPS = {
     " > ": " < ",
     " expf(": " expm1f(",
     " tanhf(": " sinhf(",
-    " erfcf(": " tanhf(",
+    " lg_erfcf(": " tanhf(",
+    " lg_normal_sharef(": " lg_normal_densityf(",
+    " lg_normal_densityf(": " expf(",
 }
-NAMES = ("gelu", "silu", "softplus", "tanh", "mish", "elu", "logaddexp", "hypot", "pow", "divide")
+NAMES = ("erfc", "gelu", "silu", "softplus", "tanh", "mish", "elu", "logaddexp", "hypot", "pow", "divide")
 
 
 def mutants(kernel):

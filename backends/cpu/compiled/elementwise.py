@@ -29,7 +29,7 @@ __all__ = ["OFFSET", "bound", "copy", "forward", "least_elements", "pull", "runn
 #: The sizes from which loops pay: see `least_elements`.
 SMALLEST, SMALLEST_PLAIN = 1 << 13, 1 << 18
 # Functions that take their time, unlike lg_maximum and __builtin_sqrt.
-_CALL = re.compile(r"= ([a-z][a-z0-9]+|lg_(logaddexp|hypot|remainder|floor_\w+)f?)\(")
+_CALL = re.compile(r"= ([a-z][a-z0-9]+|lg_(logaddexp|hypot|remainder|floor_\w+|normal_\w+|erfc)f?)\(")
 _NUMBER = re.compile(r"= \((float|double)\)\(s\d+\);")  # a parameter, converted
 _NUMBERS = {int: ctypes.c_longlong, float: ctypes.c_double}
 

@@ -1,30 +1,10 @@
-/* Stores past the caches, for results that are larger than these: an ordinary store first fetches what it overwrites,
- * so that such a result would cost its bytes twice. Included after `names.h`. */
+/* Rows that are stored past the caches, or not. Included after `names.h`. */
 #ifndef LUCIDGRAD_STREAMS_H
 #define LUCIDGRAD_STREAMS_H
 
 #include <string.h>
 
-#ifndef __has_builtin
-#define __has_builtin(name) 0
-#endif
-
-/* From so many bytes on a result is not found in a cache again. */
-enum { STREAMED = 1 << 23 };
-enum { LINE = 32 }; /* bytes of one store, and what its place is a multiple of */
-
-#if defined(__AVX__) && defined(__GNUC__)
-typedef float lg_line __attribute__((vector_size(LINE), may_alias));
-#if __has_builtin(__builtin_nontemporal_store)
-#define LG_STREAM(p, v) __builtin_nontemporal_store((lg_line)(v), (lg_line *)(p))
-#else
-#define LG_STREAM(p, v) __builtin_ia32_movntps256((float *)(p), (lg_line)(v))
-#endif
-/* These stores are seen in any order: whoever is told that the result is there must see all of them. */
-#define STREAMED_ALL() __builtin_ia32_sfence()
-#else
-#define STREAMED_ALL() ((void)0)
-#endif
+#include "stores.h"
 
 /* Ask for a row that is read or written soon: what processors fetch ahead by themselves ends with a page. */
 static inline void fetch(const void *row, size_t bytes, const int written)

@@ -227,6 +227,19 @@ def erfc(x: Any) -> Any:
     return where(x < 0, 2 - y, y)
 
 
+_SQRT_HALF, _NORMAL = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
+
+
+def normal_density(x: Any) -> Any:
+    y = x * x
+    y *= -0.5
+    return np.exp(y) * _NORMAL
+
+
+def normal_share(x: Any) -> Any:
+    return erfc(x * -_SQRT_HALF) * 0.5
+
+
 PROGRAMS = (
     *("celu", "elu", "erfinv", "gelu", "hardsigmoid", "hardswish", "leaky_relu", "logsigmoid"),
     *("mish", "silu", "softplus"),
@@ -302,6 +315,8 @@ TABLE: dict[str, Callable[..., Any]] = {
     "imag": _imag,
     "logaddexp2": np.logaddexp2,
     "nan_to_num": nan_to_num,
+    "normal_density": in_blocks(normal_density),
+    "normal_share": few(lambda x: math.erfc(x * -_SQRT_HALF) * 0.5, in_blocks(normal_share)),
     "pow": operator.pow,  # unlike the ufunc it knows squares and roots
     "reciprocal": reciprocal,
     "scale": scale,

@@ -71,7 +71,9 @@ def _head(planner: Planner) -> str:
         max(len(getattr(own, name)) for own in planner.all()) for name in ("arrays", "outputs", "numbers")
     )
     called = "".join(f"void (*{kernels.word(*key)})(const void *, long, long); " for key in _kernels(planner))
-    return f"""#include "parallel.h"
+    return f"""#include "wide.h"
+#include "parallel.h"
+#include "stores.h"
 #include <string.h>
 {LANGUAGE.functions}
 typedef struct {{

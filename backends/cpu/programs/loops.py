@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lucidgrad.backends.codegen.equations import Expression, collapsed, expression_of
+from lucidgrad.backends.codegen.loops import LEAP
 from lucidgrad.levels.program import Equation
 
 from .places import Buffer, Immediate, Place
@@ -14,6 +15,8 @@ __all__ = ["Entry", "Expression", "Loop", "Number", "Source", "collapsed", "nest
 
 #: Elements that are computed together where a loop has no outer axis, and how many a thread takes at a time.
 BLOCK, PORTION = 4096, 32768
+#: Bytes of a result that is stored past the caches: see `stores.h`.
+STREAMED = 1 << 23
 
 
 class Number:
@@ -134,12 +137,24 @@ class Loop(Step):
         for k, (p, own) in enumerate(zip(read, varied, strict=True)):
             depth = max((a for a, s in enumerate(own) if s), default=-1)
             loads.append((depth, f"const {real(p.dtype)} x{k} = p{k}[{_index(own)}];"))
-        inner = self._element(names, targets)
+        past = self._past(kept, len(shape))
+        inner = self._element(names, targets, past)
         given = {source.index for e in self.entries for source in e.sources if isinstance(source, Number)}
         loads += [(-1, f"const double n{k} = f->numbers[{k}];") for k in sorted(given)]
         self._divide(shape)
         block = BLOCK if self._parts is None else self._parts[1]
+        if past:
+            return [*lines, *_leaps(shape[0], loads, inner, {k: stored(kept[k].dtype) for k in past})]
         return [*lines, *nested(shape, loads, inner, block)]
+
+    def _past(self, kept: Sequence[Place], axes: int) -> list[int]:
+        """Which targets are stored past the caches: large results of the program, where there is but one axis."""
+        if axes != 1 or self._parts is not None:
+            return []
+        large = [
+            p.buffer.kind == "output" and p.is_whole() and self.elements * p.dtype.itemsize >= STREAMED for p in kept
+        ]
+        return [k for k, found in enumerate(large) if found]
 
     def _collapsed(self, places: Sequence[Place]) -> tuple[list[int], list[list[int]]]:
         """The axes of the loop, the first of which are parts where it is divided into such."""
@@ -158,8 +173,8 @@ class Loop(Step):
         elif shape:
             self.units, self.grain = shape[0], PORTION // (self.elements // shape[0] or 1) + 1
 
-    def _element(self, names: dict[Any, str], targets: Sequence[Sequence[int]]) -> list[str]:
-        """What is done for one element."""
+    def _element(self, names: dict[Any, str], targets: Sequence[Sequence[int]], past: Sequence[int]) -> list[str]:
+        """What is done for one element; what goes past the caches is put beside first."""
         lines: list[str] = []
         words: dict[int, str] = {}
         at = 0
@@ -177,7 +192,7 @@ class Loop(Step):
             if target.buffer.number in self._offered:
                 words[target.buffer.number] = made
             if target.buffer.stored:
-                lines.append(f"q{at}[{_index(targets[at])}] = {made};")
+                lines.append(f"b{at}[j] = {made};" if at in past else f"q{at}[{_index(targets[at])}] = {made};")
                 at += 1
         return lines
 
@@ -218,3 +233,19 @@ def nested(shape: Sequence[int], loads: Sequence[tuple[int, str]], inner: Sequen
             lines.append("for (long i0 = begin; i0 < end; i0++) {")
         lines += [text for depth, text in loads if depth == a]
     return [*lines, *inner, *["}"] * len(shape)]
+
+
+def _leaps(n: int, loads: Sequence[tuple[int, str]], inner: Sequence[str], past: dict[int, str]) -> list[str]:
+    """A loop over one axis some elements of which at a time are computed beside, then stored past the caches.
+
+    ``past`` are the types of these targets by their numbers.
+    """
+    lines = [text for depth, text in loads if depth < 0]
+    lines += [f"{kind} b{k}[{LEAP}] __attribute__((aligned(64)));" for k, kind in past.items()]
+    lines += [f"const long stop = end * {BLOCK} < {n} ? end * {BLOCK} : {n};"]
+    lines += [f"for (long from = begin * {BLOCK}; from < stop; from += {LEAP}) {{"]
+    lines += [f"const long some = stop - from < {LEAP} ? stop - from : {LEAP};"]
+    lines += ["#pragma omp simd", "for (long j = 0; j < some; j++) {", "const long i0 = from + j;"]
+    lines += [*(text for depth, text in loads if depth == 0), *inner, "}"]
+    lines += [f"lg_stream(q{k} + from, b{k}, some * sizeof *b{k});" for k in past]
+    return [*lines, "}", "STREAMED_ALL();"]

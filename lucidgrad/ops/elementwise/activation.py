@@ -345,10 +345,25 @@ def _shares(xp: Any, z: Any) -> tuple[Any, Any, Any]:
     return share, e * share, high
 
 
-# With erfc and sigmoid, which are small far below zero: 1 + erf and 1 + tanh would cancel there.
+# -- the standard normal distribution: primitives, since loops compute one exponential for both ----
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.scale(-xp.normal_density(x), x), dtype="float", real=True)
+def normal_density(xp: Any, x: Any, /) -> Any:
+    """The density of the standard normal distribution."""
+    return xp.exp(x * x * -0.5) * _NORMAL
+
+
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.normal_density(x), dtype="float", real=True)
+def normal_share(xp: Any, x: Any, /) -> Any:
+    """The share of the standard normal distribution that lies below x.
+
+    With erfc, which is small far below zero, where 1 + erf would cancel. `ndtr` has more digits there.
+    """
+    return xp.erfc(x * -_SQRT_HALF) * 0.5
+
+
 def _gelu_vjp(xp: Any, g: Any, x: Any, *, approximate: str) -> Any:
     if approximate == "none":
-        return g * (xp.erfc(x * -_SQRT_HALF) * 0.5 + xp.scale(xp.exp(x * x * -0.5) * _NORMAL, x))
+        return g * (xp.normal_share(x) + xp.scale(xp.normal_density(x), x))
     s = x * x
     z = x * (s * _GELU_CUBIC + 1) * _GELU_INNER
     share, other, high = _shares(xp, z)
@@ -369,8 +384,8 @@ def gelu(xp: Any, x: Any, /, approximate: str = "none") -> Any:
     [-0.0833, 0.5, 1.0852]
     """
     if approximate == "none":
-        return x * (xp.erfc(x * -_SQRT_HALF) * 0.5)
-    if approximate == "tanh":
+        return x * xp.normal_share(x)
+    if approximate == "tanh":  # sigmoid is small far below zero, where 1 + tanh would cancel
         return x * xp.sigmoid(x * (x * x * _GELU_CUBIC + 1) * _GELU_INNER)
     raise RuntimeError(f"gelu: given approximate={approximate!r}, expected 'none' or 'tanh'")
 

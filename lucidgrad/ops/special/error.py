@@ -21,7 +21,7 @@ _TWO_OVER_SQRT_PI, _HALF_SQRT_PI, _INV_SQRT_PI = (
     math.sqrt(math.pi) / 2,
     1 / math.sqrt(math.pi),
 )
-_SQRT_HALF, _INV_SQRT_2PI = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
+_SQRT_HALF = math.sqrt(0.5)
 _SQRT_HALF_PI, _SQRT_TWO_OVER_PI = math.sqrt(math.pi / 2), math.sqrt(2 / math.pi)
 
 #: Coefficients, highest power first: numerator and denominator.
@@ -290,7 +290,7 @@ def erfcinv(xp: Any, x: Any, /) -> Any:
 
 
 # -- the normal distribution -----------------------------------------------------------------------
-@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * (xp.exp(x * x * -0.5) * _INV_SQRT_2PI), dtype="float", real=True)
+@primitive(ELEMENTWISE, vjp=lambda xp, g, x: g * xp.normal_density(x), dtype="float", real=True)
 def ndtr(xp: Any, x: Any, /) -> Any:
     """Distribution function of the standard normal distribution.
 
@@ -338,7 +338,7 @@ def _log_ndtr_slope(xp: Any, g: Any, x: Any) -> Any:
     # Density over distribution; in the lower tail both vanish, their scaled forms do not.
     low, high = xp.where(x < 0, x, 0), xp.where(x < 0, 0, x)
     lower = _SQRT_TWO_OVER_PI / xp.erfcx(low * -_SQRT_HALF)
-    upper = xp.exp(high * high * -0.5) * _INV_SQRT_2PI / xp.ndtr(high)
+    upper = xp.normal_density(high) / xp.ndtr(high)
     return g * xp.where(x < 0, lower, upper)
 
 
