@@ -2,12 +2,14 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include <math.h>
 #include <string.h>
 
 #ifdef Py_GIL_DISABLED
 #error "slots are read without a lock: a free-threaded Python has the engine in Python"
 #endif
 
+enum { DENSE = 0x101 }; /* flags of NumPy's: no gaps, the last axis quickest, and aligned */
 enum { MOST = 3, ITEMS = 8, SUBSETS = 1 << MOST };
 
 /* The head of NumPy's arrays, which is part of its ABI; `setup` compares it with a real one. */
@@ -17,6 +19,7 @@ typedef struct {
     int nd;
     Py_ssize_t *dims, *strides;
     PyObject *base, *descr;
+    int flags;
 } Array;
 
 /* What Python gives in `setup`, by the same names. */

@@ -6,6 +6,7 @@
 #include "common.h"
 #include "operators.h"
 #include "walk.h"
+#include "updates.h"
 
 /* -- the module -------------------------------------------------------------------------------------- */
 static Py_ssize_t place_of(PyObject *type, const char *name) {
@@ -30,7 +31,7 @@ static PyObject *setup(PyObject *module, PyObject *names) {
     PyObject *dtype = PyObject_GetAttrString(sample_, "dtype");
     Array *sample = (Array *)sample_;
     int same = dtype && (PyObject *)Py_TYPE(sample_) == plain_ && sample->nd == 2 && sample->dims[0] == 2
-            && sample->dims[1] == 3 && sample->descr == dtype;
+            && sample->dims[1] == 3 && sample->descr == dtype && (sample->flags & DENSE) == DENSE;
     Py_XDECREF(dtype);
     if (!same) { PyErr_SetString(PyExc_TypeError, "arrays have another layout than expected"); return NULL; }
     if (!PyAnySet_Check(unusual_) || !PyDict_Check(places_) || !PyAnySet_Check(floats_)) {
@@ -42,7 +43,8 @@ static PyObject *setup(PyObject *module, PyObject *names) {
 
 static PyMethodDef methods[] = {
     {"setup", setup, METH_O, NULL}, {"operator", new_operator, METH_VARARGS, NULL}, {"attach", attach, METH_VARARGS, NULL},
-    {"step", new_step, METH_VARARGS, NULL}, {"loop", loop, METH_VARARGS, NULL}, {"reach", reach, METH_O, NULL}, {NULL},
+    {"step", new_step, METH_VARARGS, NULL}, {"loop", loop, METH_VARARGS, NULL}, {"reach", reach, METH_O, NULL},
+    {"again", again, METH_VARARGS, NULL}, {NULL},
 };
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "lucidgrad_engine", NULL, -1, methods};

@@ -71,6 +71,7 @@ class Parts:
         module.setup(given)
         self._module, self._write = module, primitive.Steps.write
         plan.reach = module.reach
+        self.again = module.again  # which takes small steps of optimisers
         engine.Walk._loop = _loop_of(module.loop, engine.Walk._loop)  # type: ignore[method-assign]
         primitive.Steps.write = staticmethod(self.step)
         #: Methods that are a primitive's operator but for what they look at first.
