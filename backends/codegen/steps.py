@@ -105,11 +105,12 @@ class StepKernels:
         columns: Sequence[Sequence[Any]],
         settings: dict[str, Any],
         **options: Any,
-    ) -> None:
+    ) -> Any:
         """Update lists of arrays, of one dtype each, by a program; without a kernel, operation by operation.
 
         Options are for kernels of some devices: ``repeated`` where work is recorded, ``unless`` where an array of one
-        element may leave the step out. Settings may be such arrays, of float64, too.
+        element may leave the step out. Settings may be such arrays, of float64, too. A kernel may give a function that
+        takes steps like this one with less ado, see `lucidgrad.ops.steps`.
         """
         cache = self._caches.get(program)
         if cache is None:
@@ -129,8 +130,8 @@ class StepKernels:
             if "repeated" in options:
                 options["repeated"]([])  # nothing that a kernel would find there: it is refused
             _run_as_it_is(program, columns, settings, unless=options.get("unless"))
-        else:
-            run(columns, settings, **options)
+            return None
+        return run(columns, settings, **options)
 
     def _new(self, name: str, program: Callable[..., Any]) -> KernelCache:
         def make(columns: Sequence[Sequence[Any]], settings: dict[str, Any], by_value: bool) -> Any:

@@ -2,12 +2,15 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include <math.h>
 #include <string.h>
 
 #ifdef Py_GIL_DISABLED
 #error "slots are read without a lock: a free-threaded Python has the engine in Python"
 #endif
 
+/* Flags of NumPy's arrays. DENSE: no gaps, the last axis quickest, and aligned. */
+enum { DENSE = 0x101, OWNDATA = 4, WRITEABLE = 0x400 };
 enum { MOST = 3, ITEMS = 8, SUBSETS = 1 << MOST };
 
 /* The head of NumPy's arrays, which is part of its ABI; `setup` compares it with a real one. */
@@ -17,19 +20,20 @@ typedef struct {
     int nd;
     Py_ssize_t *dims, *strides;
     PyObject *base, *descr;
+    int flags;
 } Array;
 
 /* What Python gives in `setup`, by the same names. */
-#define NAMES(X) X(Tensor) X(Node) X(Recipe) X(Kernels) X(Recording) X(NewNodes) X(Precision) X(Meta) X(Alias) X(Fork) X(Output) X(plain) \
+#define NAMES(X) X(Tensor) X(Node) X(Recipe) X(Kernels) X(Recording) X(NewNodes) X(Precision) X(Meta) X(Alias) X(Fork) X(Output) X(Leaf) X(plain) \
     X(sample) X(cpu) X(FREED) X(unusual) X(places) X(floats) X(clock) X(by_array) X(last_write) X(tape_namespace) \
     X(settle) X(history) X(fits) X(fit) X(track_view) X(check_saved) X(reviver) X(tied) X(INFERENCE) X(NOTHING) \
-    X(copying) X(kernels) X(concatenate) X(zeros) X(copy) X(subtract) X(large_recipe) \
+    X(copying) X(kernels) X(concatenate) X(zeros) X(copy) X(subtract) X(total) X(large_recipe) X(small) \
     X(recording) X(new) X(told) X(precision)
 #define DECLARE(name) static PyObject *name##_;
 NAMES(DECLARE)
 
 /* Where slots are: type, name. */
-#define SLOTS(X) X(Tensor, array) X(Tensor, _node) X(Tensor, _alias) X(Alias, _base) X(Alias, steps) X(Alias, seen) \
+#define SLOTS(X) X(Tensor, array) X(Tensor, _node) X(Tensor, _alias) X(Tensor, _grad) X(Leaf, tensor) X(Leaf, extras) X(Alias, _base) X(Alias, steps) X(Alias, seen) \
     X(Alias, barrier) X(Fork, metas) X(Fork, outputs) X(Output, extras) X(Output, fork) X(Output, index) \
     X(Output, origin) X(Output, when) X(Node, extras) X(Node, fit) X(Node, origin) \
     X(Node, recipe) X(Node, saved) X(Node, when) X(Recipe, keeps_arrays) X(Recipe, revive) X(Recipe, flat) X(Recipe, steps) \
@@ -40,9 +44,50 @@ SLOTS(PLACE)
 #define SLOT(object, place) (*(PyObject **)((char *)(object) + (place)))
 
 static PyObject *s_shape, *s_core, *s_step, *s_add, *s_nested, *s_reached, *s_when, *s_xp, *s_origin, *s_saved, *s_plan;
-static PyObject *s_reshape, *s_T, *s_base, *s_itemsize, *s_self, *s_owned;
-static PyObject *empty, *everything;
-static PyTypeObject OperatorType, StepType;
+static PyObject *s_reshape, *s_T, *s_base, *s_itemsize, *s_self, *s_owned, *s_dot;
+static PyObject *empty, *everything, *zero;
+static Py_ssize_t small; /* sizes of arrays from which others are quicker than NumPy's functions */
+
+/* -- objects that hold others: operators and steps --------------------------------------------------- */
+enum { HELD = 20 };
+#define HOLDER PyObject_HEAD vectorcallfunc call; int count; PyObject *held[HELD];
+typedef struct { HOLDER } Holder;
+
+static void *new_holder(PyTypeObject *type) {
+    Holder *self = PyObject_GC_New(Holder, type);
+    if (self) memset((char *)self + offsetof(Holder, call), 0, (size_t)type->tp_basicsize - offsetof(Holder, call));
+    return self;
+}
+
+static PyObject *hold(void *self, PyObject *other) { /* as long as it lives; at most HELD of them */
+    Holder *holder = self;
+    return other ? holder->held[holder->count++] = Py_NewRef(other) : NULL;
+}
+
+static int holder_visit(PyObject *self, visitproc visit, void *arg) {
+    for (int i = 0; i < HELD; i++) Py_VISIT(((Holder *)self)->held[i]);
+    return 0;
+}
+
+static int holder_clear(PyObject *self) {
+    for (int i = 0; i < HELD; i++) Py_CLEAR(((Holder *)self)->held[i]);
+    return 0;
+}
+
+static void holder_free(PyObject *self) {
+    PyObject_GC_UnTrack(self);
+    holder_clear(self);
+    PyObject_GC_Del(self);
+}
+
+#define HOLDER_TYPE(kind, does) \
+    static PyTypeObject kind##Type = { \
+        PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lucidgrad.backends.native." #kind, .tp_basicsize = sizeof(kind), \
+        .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, \
+        .tp_vectorcall_offset = offsetof(Holder, call), .tp_call = PyVectorcall_Call, .tp_dealloc = holder_free, \
+        .tp_traverse = holder_visit, .tp_clear = holder_clear, .tp_doc = does};
+
+/* -- arrays --------------------------------------------------------------------------------------- */
 
 static PyObject *descr_of(PyObject *a) { return ((Array *)a)->descr; }
 
@@ -67,6 +112,17 @@ static int is_float(PyObject *dtype) {
     int found = PySet_Contains(floats_, dtype);
     if (found > 0) Py_XSETREF(known[next++ % 4], Py_NewRef(dtype));
     return found;
+}
+
+static int is_wide(PyObject *dtype) { /* more than 16 bits; those that are, are remembered */
+    static PyObject *known[4];
+    static unsigned next;
+    for (int i = 0; i < 4; i++) if (known[i] == dtype) return 1;
+    PyObject *size = PyObject_GetAttr(dtype, s_itemsize);
+    int wide = size ? PyLong_AsLong(size) > 2 : -1;
+    Py_XDECREF(size);
+    if (wide > 0) Py_XSETREF(known[next++ % 4], Py_NewRef(dtype));
+    return wide;
 }
 
 /* A mode of this thread and task; a borrowed reference, which the context holds. */
@@ -112,4 +168,24 @@ static PyObject *part_of(PyObject *a, Py_ssize_t axis, Py_ssize_t start, Py_ssiz
     }
     Py_XDECREF(key); Py_XDECREF(from); Py_XDECREF(to); Py_XDECREF(part);
     return found;
+}
+
+static int is_small_matrix(PyObject *a) {
+    return is_plain(a) && ((Array *)a)->nd == 2 && size_of(a) < small && is_wide(descr_of(a)) > 0;
+}
+
+/* The product of small matrices, transposed where it is said, as kernels do it. NULL without an error: it is for them. */
+static PyObject *dotted(PyObject *a, int turn_a, PyObject *b, int turn_b) {
+    if (!is_small_matrix(a) || !is_small_matrix(b) || descr_of(a) != descr_of(b)
+        || ((Array *)a)->dims[!turn_a] != ((Array *)b)->dims[turn_b]) return NULL;
+    a = turn_a ? PyObject_GetAttr(a, s_T) : Py_NewRef(a);
+    b = turn_b ? PyObject_GetAttr(b, s_T) : Py_NewRef(b);
+    PyObject *y = a && b ? PyObject_CallMethodOneArg(a, s_dot, b) : NULL;
+    Py_XDECREF(a); Py_XDECREF(b);
+    return y;
+}
+
+static PyObject *summed(PyObject *a) { /* the rows of a small matrix */
+    PyObject *given[] = {a, zero};
+    return PyObject_Vectorcall(total_, given, 2, NULL);
 }

@@ -6,6 +6,7 @@
 #include "common.h"
 #include "operators.h"
 #include "walk.h"
+#include "updates.h"
 
 /* -- the module -------------------------------------------------------------------------------------- */
 static Py_ssize_t place_of(PyObject *type, const char *name) {
@@ -27,10 +28,11 @@ static PyObject *setup(PyObject *module, PyObject *names) {
     NAMES(TAKE)
 #define FIND(type, name) if ((type##_##name = place_of(type##_, #name)) < 0) return NULL;
     SLOTS(FIND)
+    if ((small = PyLong_AsSsize_t(small_)) < 0) return NULL;
     PyObject *dtype = PyObject_GetAttrString(sample_, "dtype");
     Array *sample = (Array *)sample_;
     int same = dtype && (PyObject *)Py_TYPE(sample_) == plain_ && sample->nd == 2 && sample->dims[0] == 2
-            && sample->dims[1] == 3 && sample->descr == dtype;
+            && sample->dims[1] == 3 && sample->descr == dtype && (sample->flags & DENSE) == DENSE;
     Py_XDECREF(dtype);
     if (!same) { PyErr_SetString(PyExc_TypeError, "arrays have another layout than expected"); return NULL; }
     if (!PyAnySet_Check(unusual_) || !PyDict_Check(places_) || !PyAnySet_Check(floats_)) {
@@ -42,7 +44,8 @@ static PyObject *setup(PyObject *module, PyObject *names) {
 
 static PyMethodDef methods[] = {
     {"setup", setup, METH_O, NULL}, {"operator", new_operator, METH_VARARGS, NULL}, {"attach", attach, METH_VARARGS, NULL},
-    {"step", new_step, METH_VARARGS, NULL}, {"loop", loop, METH_VARARGS, NULL}, {"reach", reach, METH_O, NULL}, {NULL},
+    {"step", new_step, METH_VARARGS, NULL}, {"loop", loop, METH_VARARGS, NULL}, {"reach", reach, METH_O, NULL},
+    {"again", again, METH_VARARGS, NULL}, {"keep", keep, METH_O, NULL}, {NULL},
 };
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "lucidgrad_engine", NULL, -1, methods};
@@ -52,11 +55,11 @@ PyMODINIT_FUNC PyInit_lucidgrad_engine(void) {
         {&s_shape, "shape"}, {&s_core, "_core"}, {&s_step, "_step"}, {&s_add, "_add"},
         {&s_nested, "nested"}, {&s_reached, "reached"}, {&s_when, "when"}, {&s_xp, "xp"}, {&s_origin, "origin"},
         {&s_saved, "saved"}, {&s_plan, "plan"}, {&s_reshape, "reshape"}, {&s_T, "T"}, {&s_base, "base"},
-        {&s_itemsize, "itemsize"}, {&s_self, "__self__"}, {&s_owned, "owned"},
+        {&s_itemsize, "itemsize"}, {&s_self, "__self__"}, {&s_owned, "owned"}, {&s_dot, "dot"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if ((*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return NULL;
     everything = PySlice_New(NULL, NULL, NULL);
-    if (everything == NULL || (empty = PyTuple_New(0)) == NULL || PyType_Ready(&OperatorType) < 0 || PyType_Ready(&StepType) < 0) return NULL;
+    if (everything == NULL || (zero = PyLong_FromLong(0)) == NULL || (empty = PyTuple_New(0)) == NULL || PyType_Ready(&OperatorType) < 0 || PyType_Ready(&StepType) < 0) return NULL;
     return PyModule_Create(&definition);
 }

@@ -42,7 +42,7 @@ static PyObject *alias_of(PyObject *x, PyObject *steps, PyObject *barrier) {
 }
 
 /* -- operators ------------------------------------------------------------------------------------ */
-typedef struct {
+typedef struct { /* the operator holds the recipe */
     PyObject *recipe;
     int index; /* the one input that gets a gradient, or -1: a tuple of nodes */
     int count;
@@ -52,20 +52,18 @@ typedef struct {
 
 enum Fit { NEVER, BY_DTYPE, OF_PAIR, OF_MATRICES, OF_THREE };
 enum Form { FIXED, JOIN, PARTS };
-enum Kernel { OTHER, INDEX, RESHAPE, SWAP, CONCAT, SPLIT }; /* those that are one call of NumPy's, made here */
+/* Those that are one call of NumPy's, or two, made here. */
+enum Kernel { OTHER, INDEX, RESHAPE, SWAP, CONCAT, SPLIT, MATMUL, LINEAR, ACROSS, AFFINE };
 
 typedef struct {
-    PyObject_HEAD
-    vectorcallfunc call;
-    union {
-        struct { PyObject *primitive, *kernels, *by_dtype, *keywords, *defaults, *barrier, *last; };
-        PyObject *held[7];
-    };
+    HOLDER
+    PyObject *primitive, *kernels, *by_dtype, *keywords, *defaults, *barrier;
     Keeping keeping[SUBSETS]; /* by the inputs that want gradients */
-    int form, kernel; /* what the function `last` is */
+    int form, kernel; /* what the function that was called last is */
     int arity, wanted, values, fit, places[MOST];
     int scalars, large, view, inexact, integers, precise;
 } Operator;
+#define LAST(op) (op)->held[0] /* the kernel that was called last */
 
 static PyObject *miss(void) { /* Python does it, or does it again and tells what is wrong */
     if (PyErr_Occurred()) {
@@ -171,10 +169,10 @@ static PyObject *viewed(Operator *op, PyObject *x, PyObject *out, PyObject *cons
 static PyObject *kernel_of(Operator *op, PyObject *table, PyObject *by) { /* its kernels, and which function that is */
     PyObject *found = PyDict_GetItemWithError(table, by);
     if (found == NULL || (PyObject *)Py_TYPE(found) != Kernels_ || SLOT(found, Kernels_layered) != Py_False) return NULL;
-    if (SLOT(found, Kernels_usual) != op->last) {
+    if (SLOT(found, Kernels_usual) != LAST(op)) {
         PyObject *known = PyDict_GetItemWithError(kernels_, SLOT(found, Kernels_usual));
         op->kernel = known ? (int)PyLong_AsLong(known) : OTHER;
-        Py_XSETREF(op->last, Py_NewRef(SLOT(found, Kernels_usual)));
+        Py_SETREF(LAST(op), Py_NewRef(SLOT(found, Kernels_usual)));
     }
     return found;
 }
@@ -182,7 +180,7 @@ static PyObject *kernel_of(Operator *op, PyObject *table, PyObject *by) { /* its
 /* What a kernel gives; arrays and, behind them, keywords. */
 static PyObject *computed(Operator *op, PyObject *kernel, PyObject *const *arrays) {
     PyObject *a = arrays[0], *y;
-    int known = kernel == op->last ? op->kernel : OTHER;
+    int known = kernel == LAST(op) ? op->kernel : OTHER;
     if (known == INDEX) {
         if (((Array *)a)->nd == 1 && PyLong_CheckExact(arrays[1])) {
             Py_ssize_t at = PyLong_AsSsize_t(arrays[1]);
@@ -195,6 +193,15 @@ static PyObject *computed(Operator *op, PyObject *kernel, PyObject *const *array
         return PyObject_CallMethodOneArg(a, s_reshape, arrays[1]);
     } else if (known == SWAP && ((Array *)a)->nd == 2) {
         return PyObject_GetAttr(a, s_T);
+    } else if (known >= MATMUL) {
+        y = dotted(a, known == ACROSS, arrays[1], known == LINEAR || known == AFFINE);
+        if (y && known == AFFINE) {
+            PyObject *b = arrays[2];
+            int fine = ((Array *)b)->nd == 1 && descr_of(b) == descr_of(y) && size_of(b) == ((Array *)y)->dims[1];
+            PyObject *sum = fine ? PyNumber_InPlaceAdd(y, b) : NULL;
+            Py_SETREF(y, sum);
+        }
+        if (y || PyErr_Occurred()) return y;
     }
     return PyObject_Vectorcall(kernel, arrays, (size_t)op->arity, op->keywords);
 }
@@ -337,7 +344,7 @@ static PyObject *joined(Operator *op, PyObject *const *args, Py_ssize_t n, PyObj
         recorded |= node != Py_None;
         PyTuple_SET_ITEM(nodes, i, node);
     }
-    if (kernel == op->last && op->kernel == CONCAT) {
+    if (kernel == LAST(op) && op->kernel == CONCAT) {
         PyObject *pair[] = {arrays, keywords[0]};
         y = PyObject_Vectorcall(concatenate_, pair, 2, NULL);
     } else {
@@ -433,6 +440,8 @@ done:
     return out ? out : miss();
 }
 
+HOLDER_TYPE(Operator, "An operator's common calls.")
+
 static PyObject *core_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     static const int straight[MOST] = {0, 1, 2};
     Operator *op = (Operator *)self;
@@ -501,22 +510,22 @@ static PyObject *attach(PyObject *module, PyObject *args) {
    is by the subset, (recipe, index, what, at). */
 static PyObject *new_operator(PyObject *module, PyObject *args) {
     PyObject *primitive, *kernels, *by_dtype, *keywords, *keeping;
-    Operator *op = PyObject_GC_New(Operator, &OperatorType);
+    Operator *op = new_holder(&OperatorType);
     if (op == NULL) return NULL;
-    memset((char *)op + offsetof(Operator, call), 0, sizeof(Operator) - offsetof(Operator, call));
     op->call = core_call;
+    hold(op, Py_None); /* as LAST */
     PyObject *defaults, *barrier;
     if (!PyArg_ParseTuple(args, "OOOO!(iO!O)(iiii)(pppppp)(iii)O!", &primitive, &kernels, &by_dtype, &PyTuple_Type,
                           &keywords, &op->form, &PyTuple_Type, &defaults, &barrier, &op->arity,
                           &op->wanted, &op->values, &op->fit, &op->scalars, &op->large, &op->view, &op->inexact,
                           &op->integers, &op->precise, &op->places[0], &op->places[1], &op->places[2], &PyDict_Type,
                           &keeping)) goto fail;
-    op->primitive = Py_NewRef(primitive);
-    op->kernels = Py_NewRef(kernels);
-    op->defaults = Py_NewRef(defaults);
-    op->barrier = Py_NewRef(barrier);
-    op->by_dtype = op->inexact ? Py_NewRef(by_dtype) : NULL;
-    op->keywords = PyTuple_GET_SIZE(keywords) ? Py_NewRef(keywords) : NULL;
+    op->primitive = hold(op, primitive);
+    op->kernels = hold(op, kernels);
+    op->defaults = hold(op, defaults);
+    op->barrier = hold(op, barrier);
+    op->by_dtype = hold(op, op->inexact ? by_dtype : NULL);
+    op->keywords = hold(op, PyTuple_GET_SIZE(keywords) ? keywords : NULL);
     if (op->arity < 1 || op->arity > MOST || PyTuple_GET_SIZE(keywords) > ITEMS) goto odd;
     if (op->form != FIXED && (!op->keywords || PyTuple_GET_SIZE(defaults) != PyTuple_GET_SIZE(keywords))) goto odd;
     PyObject *key, *entry;
@@ -528,7 +537,7 @@ static PyObject *new_operator(PyObject *module, PyObject *args) {
         Keeping *keep = &op->keeping[subset];
         if (!PyArg_ParseTuple(entry, "OisO!", &recipe, &keep->index, &what, &PyTuple_Type, &places)) goto fail;
         if ((keep->count = (int)PyTuple_GET_SIZE(places)) > ITEMS) goto odd;
-        keep->recipe = Py_NewRef(recipe);
+        keep->recipe = hold(op, recipe);
         for (int i = 0; i < keep->count; i++) {
             keep->what[i] = what[i];
             keep->at[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
@@ -542,31 +551,3 @@ fail:
     Py_DECREF(op);
     return NULL;
 }
-
-static int operator_visit(PyObject *self, visitproc visit, void *arg) {
-    Operator *op = (Operator *)self;
-    for (size_t i = 0; i < sizeof op->held / sizeof *op->held; i++) Py_VISIT(op->held[i]);
-    for (int i = 0; i < SUBSETS; i++) Py_VISIT(op->keeping[i].recipe);
-    return 0;
-}
-
-static int operator_clear(PyObject *self) {
-    Operator *op = (Operator *)self;
-    for (size_t i = 0; i < sizeof op->held / sizeof *op->held; i++) Py_CLEAR(op->held[i]);
-    for (int i = 0; i < SUBSETS; i++) Py_CLEAR(op->keeping[i].recipe);
-    return 0;
-}
-
-static void operator_free(PyObject *self) {
-    PyObject_GC_UnTrack(self);
-    operator_clear(self);
-    PyObject_GC_Del(self);
-}
-
-static PyTypeObject OperatorType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lucidgrad.backends.native.Operator",
-    .tp_basicsize = sizeof(Operator), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(Operator, call), .tp_call = PyVectorcall_Call, .tp_dealloc = operator_free,
-    .tp_traverse = operator_visit, .tp_clear = operator_clear,
-    .tp_doc = "An operator's common calls.",
-};

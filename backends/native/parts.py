@@ -11,6 +11,7 @@ __all__ = ["Parts"]
 
 _MOST, _ITEMS = 3, 8  # inputs, and what is kept of a call or named in it
 _WHAT = {items.Result: "y", items.Input: "x", items.InputMeta: "m", items.InputMetas: "M", items.Keyword: "k"}
+_SMALL = 8192  # elements from which products and sums are for kernels, which choose among their ways
 _FIXED, _JOIN, _PARTS = range(3)  # one to three inputs; any number of them; several results
 _NEVER, _BY_DTYPE, _OF_PAIR, _OF_MATRICES, _OF_THREE = range(5)  # how cotangents are found to fit
 
@@ -31,12 +32,36 @@ _KNOWN = {
     _text(lambda xp, g, *, axis: xp.unstack(g, axis=axis)): 8,
     _text(lambda xp, g, y: xp.tanh_pull(g, y)): 9,
 }
-_SPLIT_UP = 7  # the rule of `concat`
+_SPLIT_UP, _TANH, _ROWS = 7, 9, 10  # the rules of `concat` and `tanh`, and a sum of rows
+_MATRICES, _KEPT_FIRST, _TURN_FIRST, _TURN_SECOND = 11, 1, 2, 4  # a product, what of it comes first, what is transposed
+_LINEAR = "lucidgrad.ops.linalg.linear"
+#: Rules that are known by their names, and the operators that they call.
+_NAMED = {
+    "lucidgrad.ops.linalg.products._left": (_MATRICES + _TURN_SECOND, "linear"),
+    "lucidgrad.ops.linalg.products._right": (_MATRICES + _KEPT_FIRST + _TURN_FIRST, "across"),
+    f"{_LINEAR}._back": (_MATRICES, "matmul"),
+    f"{_LINEAR}._weights": (_MATRICES + _TURN_FIRST, "across"),
+    f"{_LINEAR}._bias": (_ROWS, None),
+    f"{_LINEAR}._beside": (_MATRICES + _KEPT_FIRST + _TURN_SECOND, "linear"),
+    f"{_LINEAR}._behind": (_MATRICES + _KEPT_FIRST, "matmul"),
+}
 
-#: Kernels that C knows: they are one call of NumPy's.
+#: Kernels that C knows: they are one call of NumPy's, or two.
 _KERNELS = {
     shape.index: 1, shape.reshape: 2, shape.matrix_transpose: 3, shape.concat: 4, shape.split_with_sizes: 5,
 }  # fmt: skip
+_PRODUCTS = {"matmul": 6, "linear": 7, "across": 8, "affine": 9}
+
+
+def _known(p: Any, rule: Any) -> tuple[int, Any]:
+    """The number that C knows a rule by, and what it calls in place of the rule on tensors."""
+    if p.name == "concat" and p is primitive.registry["concat"]:
+        return _SPLIT_UP, None
+    if getattr(rule, "__closure__", ()) is not None:
+        return 0, None
+    number, name = _NAMED.get(f"{rule.__module__}.{rule.__qualname__}", (_KNOWN.get(_text(rule), 0), None))
+    name = "tanh_pull" if number == _TANH else name
+    return number, None if name is None else primitive.registry[name].op
 
 
 def _kept(recipe: Any) -> tuple[str, tuple[int, ...]]:
@@ -62,15 +87,16 @@ class Parts:
             "fits": dispatch.fits, "fit": engine.fit, "track_view": dispatch.track_view, "tied": engine._tied,
             "check_saved": tape.check_saved, "reviver": engine._reviver, "recording": modes.recording,
             "new": modes.new, "told": modes.told, "precision": modes.precision, "Alias": box.Alias, "Fork": tape.Fork,
-            "Output": tape.Output, "INFERENCE": box.INFERENCE, "NOTHING": tape.NOTHING, "copying": device.copying,
-            "kernels": _KERNELS, "zeros": np.zeros, "copy": device.by_array[np.ndarray].copy,
-            "large_recipe": _large_recipe, "subtract": np.subtract,
+            "Output": tape.Output, "Leaf": tape.Leaf, "INFERENCE": box.INFERENCE, "NOTHING": tape.NOTHING,
+            "copying": device.copying, "kernels": _KERNELS, "zeros": np.zeros, "copy": device.by_array[np.ndarray].copy,
+            "large_recipe": _large_recipe, "subtract": np.subtract, "total": np.add.reduce, "small": _SMALL,
             "concatenate": getattr(np.concatenate, "__wrapped__", np.concatenate),  # which asks nobody's types
         }  # fmt: skip
         tensor = given["Tensor"]
         module.setup(given)
         self._module, self._write = module, primitive.Steps.write
         plan.reach = module.reach
+        self.keep, self.again = module.keep, module.again  # first gradients, and small steps of optimisers
         engine.Walk._loop = _loop_of(module.loop, engine.Walk._loop)  # type: ignore[method-assign]
         primitive.Steps.write = staticmethod(self.step)
         #: Methods that are a primitive's operator but for what they look at first.
@@ -110,6 +136,10 @@ class Parts:
             tuple(p.keywords.values()),
             f"is one of several views that {p.name} returned",
         )
+        if p.name in _PRODUCTS:
+            from lucidgrad.backends.cpu.kernels import linalg
+
+            _KERNELS[getattr(linalg, p.name)] = _PRODUCTS[p.name]
         made = self._module.operator(
             p, p.kernels, p.by_dtype, tuple(p.keywords), form, sizes, flags, tuple(places), kept
         )
@@ -133,9 +163,8 @@ class Parts:
         for i, rule in [(0, p.joint)] if recipe.joint else [(i, p.rules[i]) for i, _ in recipe.pulls]:
             needs = p.needs(rule)
             keywords = tuple(item.at for item in needs if type(item) is items.Keyword)
-            known = _KNOWN.get(_text(rule), 0) if hasattr(rule, "__code__") and rule.__closure__ is None else 0
-            known = _SPLIT_UP if p.name == "concat" and p is primitive.registry["concat"] else known
-            pulls.append((rule, keywords, i, known, tuple(map(recipe.items.index, needs))))
+            number, op = _known(p, rule)
+            pulls.append((rule, keywords, i, number, tuple(map(recipe.items.index, needs)), op))
         return self._module.step(recipe.only is not None, recipe.joint is not None, *_kept(recipe), tuple(pulls))
 
 

@@ -1,16 +1,17 @@
 /* The search for a walk's nodes, its steps and its loop: `core/plan.py`, `core/engine.py`, `backends/stepping.py`. */
 
 /* -- steps of a walk: the rules of a node, one by one ------------------------------------------------ */
-enum Known { CALLED, IDENTITY, PRODUCT, RESHAPED, SWAPPED, PLACED, JOINED, SPLIT_UP, UNSTACKED, TANH };
+enum Known { CALLED, IDENTITY, PRODUCT, RESHAPED, SWAPPED, PLACED, JOINED, SPLIT_UP, UNSTACKED, TANH, ROWS, MATRICES };
+enum { KEPT_FIRST = 1, TURN_FIRST = 2, TURN_SECOND = 4 }; /* what is added to MATRICES */
 
-typedef struct {
-    PyObject *rule, *code, *keywords; /* `code` is the function's when it was found to be a known one */
+typedef struct { /* the step holds them; `code` is the function's when it was found to be a known one */
+    PyObject *rule, *code, *keywords, *op; /* `op` is what the rule calls, where it is given tensors */
     int input, known, count, at[ITEMS];
 } Pull;
 
 typedef struct {
-    PyObject_HEAD
-    int single, joint, count; /* joint: the only pull gives the cotangents of all inputs */
+    HOLDER
+    int single, joint, pulled; /* joint: the only pull gives the cotangents of all inputs */
     int items, at[ITEMS];
     char what[ITEMS + 1]; /* of what is kept, as `Keeping` has it; a '?' among them: Python makes tensors of it */
     Pull pulls[MOST];
@@ -39,6 +40,13 @@ static PyObject *pulled(const Pull *pull, PyObject *xp, PyObject *g, PyObject *s
         if (pull->known == SWAPPED && is_plain(g) && ((Array *)g)->nd == 2) return PyObject_GetAttr(g, s_T);
         if (pull->known == TANH && first && is_plain(g) && is_plain(first) && ((Array *)g)->nd
             && descr_of(g) == descr_of(first) && same_shape(g, first)) return tanh_pull(g, first);
+        if (pull->known == ROWS && is_small_matrix(g)) return summed(g);
+        int how = pull->known - MATRICES, alike = pull->op && first && Py_TYPE(g) == Py_TYPE(first);
+        PyObject *one = how > 0 && how & KEPT_FIRST ? first : g, *two = one == g ? first : g, *pair[] = {one, two};
+        if (alike && (PyObject *)Py_TYPE(g) == Tensor_ && (how < 0 || (is_small_matrix(SLOT(g, Tensor_array))
+            && is_small_matrix(SLOT(first, Tensor_array))))) return PyObject_Vectorcall(pull->op, pair, 2, NULL);
+        PyObject *y = alike && how >= 0 ? dotted(one, !!(how & TURN_FIRST), two, !!(how & TURN_SECOND)) : NULL;
+        if (y || PyErr_Occurred()) return y;
         if (pull->known == JOINED && PyTuple_CheckExact(g) && first) {
             PyObject *pair[] = {g, first};
             return PyObject_Vectorcall(concatenate_, pair, 2, NULL);
@@ -82,6 +90,12 @@ static PyObject *fitted(PyObject *xp, PyObject *ct, PyObject *target) {
         int nd = ((Array *)a)->nd, same = PyTuple_GET_SIZE(shape) == nd;
         for (int i = 0; same && i < nd; i++) same = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) == ((Array *)a)->dims[i];
         if (same) return ct;
+        if (PyTuple_GET_SIZE(shape) == 1 && ct == a && is_small_matrix(a)
+            && PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0)) == ((Array *)a)->dims[1]) { /* a row met all rows */
+            PyObject *sum = summed(ct);
+            Py_DECREF(ct);
+            return sum;
+        }
     }
     PyObject *given[] = {xp, ct, target}, *made = ct ? PyObject_Vectorcall(fit_, given, 3, NULL) : NULL;
     Py_XDECREF(ct);
@@ -93,17 +107,6 @@ static int sent(const Pass *pass, PyObject *parent, PyObject *ct) { /* takes the
     int bad = ct == NULL ? -1 : old ? added(pass, parent, old, ct) : PyErr_Occurred() ? -1 : PyDict_SetItem(pass->pending, parent, ct);
     Py_XDECREF(ct);
     return bad;
-}
-
-static int is_wide(PyObject *dtype) { /* more than 16 bits; those that are, are remembered */
-    static PyObject *known[4];
-    static unsigned next;
-    for (int i = 0; i < 4; i++) if (known[i] == dtype) return 1;
-    PyObject *size = PyObject_GetAttr(dtype, s_itemsize);
-    int wide = size ? PyLong_AsLong(size) > 2 : -1;
-    Py_XDECREF(size);
-    if (wide > 0) Py_XSETREF(known[next++ % 4], Py_NewRef(dtype));
-    return wide;
 }
 
 /* stepping._placing_step of `index`: the first cotangent lies among zeros, later ones are added to it. 1: done. */
@@ -180,11 +183,11 @@ static int joint_step(const Pull *pull, const Pass *pass, PyObject *node, PyObje
 static int stepped(const Step *step, const Pass *pass, PyObject *node, PyObject *xp, PyObject *g, PyObject *saved) {
     PyObject *origin = SLOT(node, Node_origin), *fit = SLOT(node, Node_fit);
     if (step->joint) return joint_step(&step->pulls[0], pass, node, xp, g, saved);
-    if (step->count && step->pulls[0].known == PLACED && !pass->create_graph) {
+    if (step->pulled && step->pulls[0].known == PLACED && !pass->create_graph) {
         int done = placed(&step->pulls[0], pass, node, g, saved);
         if (done) return done < 0 ? -1 : 0;
     }
-    for (int i = 0; i < step->count; i++) {
+    for (int i = 0; i < step->pulled; i++) {
         const Pull *pull = &step->pulls[i];
         PyObject *parent = step->single ? origin : PyTuple_GET_ITEM(origin, pull->input);
         if (!step->single && pass->needed != Py_None) {
@@ -199,46 +202,46 @@ static int stepped(const Step *step, const Pass *pass, PyObject *node, PyObject 
 }
 
 /* As Python calls it: step(node, xp, g, saved, pending, add, needed). */
-static PyObject *step_call(PyObject *self, PyObject *args, PyObject *named) {
-    PyObject *node, *xp, *g, *saved, *pending, *add, *needed;
-    if (!PyArg_UnpackTuple(args, "step", 7, 7, &node, &xp, &g, &saved, &pending, &add, &needed)) return NULL;
-    if (!PyObject_TypeCheck(node, (PyTypeObject *)Node_) || !PyDict_Check(pending) || !PyTuple_Check(saved)) {
-        PyErr_SetString(PyExc_TypeError, "step: expected a node, its saved values and a dict");
+static PyObject *step_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    if (PyVectorcall_NARGS(nargsf) != 7 || kwnames || !PyObject_TypeCheck(args[0], (PyTypeObject *)Node_)
+        || !PyTuple_Check(args[3]) || !PyDict_Check(args[4])) {
+        PyErr_SetString(PyExc_TypeError, "step: expected a node, a namespace, a cotangent, saved values, a dict and two more");
         return NULL;
     }
-    PyObject *walk = PyObject_GetAttr(add, s_self), *owned = walk ? PyObject_GetAttr(walk, s_owned) : NULL;
-    Pass pass = {walk, pending, owned, needed, add, xp == tape_namespace_};
-    int bad = owned == NULL || stepped((Step *)self, &pass, node, xp, g, saved) < 0;
+    PyObject *walk = PyObject_GetAttr(args[5], s_self), *owned = walk ? PyObject_GetAttr(walk, s_owned) : NULL;
+    Pass pass = {walk, args[4], owned, args[6], args[5], args[1] == tape_namespace_};
+    int bad = owned == NULL || stepped((Step *)self, &pass, args[0], args[1], args[2], args[3]) < 0;
     Py_XDECREF(walk);
     Py_XDECREF(owned);
-    if (bad) return NULL;
-    Py_RETURN_NONE;
+    return bad ? NULL : Py_NewRef(Py_None);
 }
 
+HOLDER_TYPE(Step, "The rules of a node, one by one.")
+
 /* step(single, joint, what, at, pulls): what is kept, as `operator` is told; each pull is (rule, keywords, input, known,
-   places). */
+   places, op). */
 static PyObject *new_step(PyObject *module, PyObject *args) {
     PyObject *pulls, *at;
     const char *what;
-    Step *step = PyObject_GC_New(Step, &StepType);
+    Step *step = new_holder(&StepType);
     if (step == NULL) return NULL;
-    memset((char *)step + sizeof(PyObject), 0, sizeof(Step) - sizeof(PyObject));
+    step->call = step_call;
     if (!PyArg_ParseTuple(args, "ppsO!O!", &step->single, &step->joint, &what, &PyTuple_Type, &at, &PyTuple_Type, &pulls)) goto fail;
     step->items = (int)PyTuple_GET_SIZE(at);
     if (PyTuple_GET_SIZE(pulls) > MOST || step->items > ITEMS || strlen(what) != (size_t)step->items) goto odd;
     strcpy(step->what, what);
     for (int k = 0; k < step->items; k++) step->at[k] = (int)PyLong_AsLong(PyTuple_GET_ITEM(at, k));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pulls); i++) {
-        Pull *pull = &step->pulls[i];
-        PyObject *rule, *keywords, *places;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(pulls, i), "OO!iiO!", &rule, &PyTuple_Type, &keywords, &pull->input,
-                              &pull->known, &PyTuple_Type, &places)) goto fail;
+    for (; step->pulled < PyTuple_GET_SIZE(pulls); step->pulled++) {
+        Pull *pull = &step->pulls[step->pulled];
+        PyObject *rule, *keywords, *places, *op;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(pulls, step->pulled), "OO!iiO!O", &rule, &PyTuple_Type, &keywords,
+                              &pull->input, &pull->known, &PyTuple_Type, &places, &op)) goto fail;
         if ((pull->count = (int)PyTuple_GET_SIZE(places)) > ITEMS || (pull->known && !PyFunction_Check(rule))) goto odd;
-        pull->rule = Py_NewRef(rule);
-        pull->code = pull->known ? Py_NewRef(PyFunction_GET_CODE(rule)) : NULL;
-        pull->keywords = PyTuple_GET_SIZE(keywords) ? Py_NewRef(keywords) : NULL;
+        pull->rule = hold(step, rule);
+        pull->code = hold(step, pull->known ? PyFunction_GET_CODE(rule) : NULL);
+        pull->keywords = hold(step, PyTuple_GET_SIZE(keywords) ? keywords : NULL);
+        pull->op = hold(step, op == Py_None ? NULL : op);
         for (int k = 0; k < pull->count; k++) pull->at[k] = (int)PyLong_AsLong(PyTuple_GET_ITEM(places, k));
-        step->count++;
     }
     PyObject_GC_Track(step);
     return (PyObject *)step;
@@ -248,34 +251,6 @@ fail:
     Py_DECREF(step);
     return NULL;
 }
-
-static int step_visit(PyObject *self, visitproc visit, void *arg) {
-    for (int i = 0; i < MOST; i++) {
-        Pull *pull = &((Step *)self)->pulls[i];
-        Py_VISIT(pull->rule); Py_VISIT(pull->code); Py_VISIT(pull->keywords);
-    }
-    return 0;
-}
-
-static int step_clear(PyObject *self) {
-    for (int i = 0; i < MOST; i++) {
-        Pull *pull = &((Step *)self)->pulls[i];
-        Py_CLEAR(pull->rule); Py_CLEAR(pull->code); Py_CLEAR(pull->keywords);
-    }
-    return 0;
-}
-
-static void step_free(PyObject *self) {
-    PyObject_GC_UnTrack(self);
-    step_clear(self);
-    PyObject_GC_Del(self);
-}
-
-static PyTypeObject StepType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lucidgrad.backends.native.Step", .tp_basicsize = sizeof(Step),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_call = step_call, .tp_dealloc = step_free,
-    .tp_traverse = step_visit, .tp_clear = step_clear, .tp_doc = "The rules of a node, one by one.",
-};
 
 /* -- the walk ---------------------------------------------------------------------------------------- */
 static int is_later(PyObject *one, PyObject *other) { return PyObject_RichCompareBool(one, other, Py_GT); }
@@ -456,15 +431,19 @@ fail:
     return NULL;
 }
 
-/* plan.reach: (the nodes that roots depend on, those that were freed, leaves, all in the order they were found in). */
+/* plan.reach: (the nodes that roots depend on, those that were freed, leaves, all but plain leaves as they were found). */
 static PyObject *reach(PyObject *module, PyObject *roots) {
-    PyObject *seen = PySet_New(roots), *dead = PyList_New(0), *leaves = PyList_New(0), *found = NULL;
-    if (!seen || !dead || !leaves || PySet_Discard(seen, Py_None) < 0 || (found = PySequence_List(seen)) == NULL) goto fail;
+    PyObject *seen = PySet_New(roots), *dead = PyList_New(0), *leaves = PyList_New(0), *order = PyList_New(0), *found = NULL;
+    if (!seen || !dead || !leaves || !order || PySet_Discard(seen, Py_None) < 0 || !(found = PySequence_List(seen))) goto fail;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(found); i++) { /* which grows on the way */
         PyObject *node = PyList_GET_ITEM(found, i), *origin, *saved;
         int plain = (PyObject *)Py_TYPE(node) == Node_;
+        if ((PyObject *)Py_TYPE(node) == Leaf_) {
+            if (PyList_Append(leaves, node) < 0 || (SLOT(node, Leaf_extras) != Py_None && PyList_Append(order, node) < 0)) goto fail;
+            continue;
+        }
         origin = plain ? Py_NewRef(SLOT(node, Node_origin)) : PyObject_GetAttr(node, s_origin);
-        if (origin == NULL) goto fail;
+        if (origin == NULL || PyList_Append(order, node) < 0) { Py_XDECREF(origin); goto fail; }
         int several = PyTuple_CheckExact(origin), bad = 0;
         Py_ssize_t n = several ? PyTuple_GET_SIZE(origin) : 1, before;
         for (Py_ssize_t k = 0; !bad && k < n; k++) {
@@ -473,14 +452,49 @@ static PyObject *reach(PyObject *module, PyObject *roots) {
             before = PySet_GET_SIZE(seen);
             bad = PySet_Add(seen, parent) < 0 || (PySet_GET_SIZE(seen) > before && PyList_Append(found, parent) < 0);
         }
-        if (!bad && n == 0) bad = PyList_Append(leaves, node) < 0;
         Py_DECREF(origin);
         saved = bad ? NULL : plain ? Py_XNewRef(SLOT(node, Node_saved)) : PyObject_GetAttr(node, s_saved);
         if (saved == NULL || (saved == FREED_ && PyList_Append(dead, node) < 0)) { Py_XDECREF(saved); goto fail; }
         Py_DECREF(saved);
     }
-    return Py_BuildValue("(NNNN)", seen, dead, leaves, found);
+    Py_DECREF(found);
+    return Py_BuildValue("(NNNN)", seen, dead, leaves, order);
 fail:
-    Py_XDECREF(seen); Py_XDECREF(dead); Py_XDECREF(leaves); Py_XDECREF(found);
+    Py_XDECREF(seen); Py_XDECREF(dead); Py_XDECREF(leaves); Py_XDECREF(order); Py_XDECREF(found);
     return NULL;
+}
+
+/* Whether nobody but who holds the array sees its memory, as `CPU.owns` says. */
+static int is_own(PyObject *a) {
+    PyObject *base = ((Array *)a)->base;
+    if (Py_REFCNT(a) != 1 || ((Array *)a)->flags & OWNDATA) return Py_REFCNT(a) == 1;
+    return (((Array *)a)->flags & (WRITEABLE | 1)) == (WRITEABLE | 1) && base && is_plain(base) && Py_REFCNT(base) == 1
+        && ((Array *)base)->flags & OWNDATA && descr_of(base) == descr_of(a) && size_of(base) == size_of(a);
+}
+
+/* accumulation.keep: leaves' tensors that have no gradient get theirs as it is, if nobody else sees it: all, or none. */
+static PyObject *keep(PyObject *module, PyObject *arrived) {
+    PyObject *made = PyDict_CheckExact(arrived) ? PyList_New(0) : NULL, *leaf, *g;
+    for (Py_ssize_t i = 0; made && i < PyDict_GET_SIZE(arrived); i++) { /* first, since whoever collects garbage may run Python */
+        PyObject *one = boxed(Py_NewRef(Py_None), Py_None, Py_None);
+        if (one == NULL || PyList_Append(made, one) < 0) Py_CLEAR(made);
+        Py_XDECREF(one);
+    }
+    if (made == NULL) return NULL;
+    int fine = !PySet_GET_SIZE(unusual_);
+    for (int sets = 0; fine && sets < 2; sets++) {
+        for (Py_ssize_t at = 0, i = 0; fine && PyDict_Next(arrived, &at, &leaf, &g); i++) {
+            PyObject *x = (PyObject *)Py_TYPE(leaf) == Leaf_ ? PyWeakref_GET_OBJECT(SLOT(leaf, Leaf_tensor)) : Py_NotImplemented;
+            if (x == Py_None) continue; /* it is gone */
+            if (sets) {
+                Py_SETREF(SLOT(PyList_GET_ITEM(made, i), Tensor_array), Py_NewRef(g));
+                Py_XSETREF(SLOT(x, Tensor__grad), Py_NewRef(PyList_GET_ITEM(made, i)));
+            } else {
+                fine = PyObject_TypeCheck(x, (PyTypeObject *)Tensor_) && SLOT(x, Tensor__node) == leaf && is_plain(g) && is_own(g)
+                    && (SLOT(x, Tensor__grad) == NULL || SLOT(x, Tensor__grad) == Py_None);
+            }
+        }
+    }
+    Py_DECREF(made);
+    return PyBool_FromLong(fine);
 }

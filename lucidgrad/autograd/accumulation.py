@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any
 
+from lucidgrad import native
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box, place_of, raw
 from lucidgrad.core.modes import recorded, state
@@ -82,6 +83,17 @@ def accumulate(found: dict[Any, Any], owners: Sequence[tuple[Any, Any]], create_
         else:
             deque(steps, 0)
         turn.count += 1
+
+
+def keep(found: dict[Any, Any]) -> bool:
+    """The same of leaves that have no gradient yet, in one step of C; False if that is not all, and none is changed."""
+    engine = native.parts()
+    if engine is None:
+        return False
+    with _turn.lock:
+        kept: bool = engine.keep(found)
+        _turn.count += kept
+    return kept
 
 
 def _adds_in_place(old: Any, g: Any) -> bool:

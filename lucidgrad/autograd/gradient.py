@@ -17,7 +17,7 @@ from lucidgrad.levels import batching
 from lucidgrad.levels.layer import Layer, Level, run
 from lucidgrad.tensor import Tensor
 
-from .accumulation import accumulate
+from .accumulation import accumulate, keep
 from .edges import GradientEdge
 from .modes import enable_grad, no_grad
 
@@ -116,8 +116,10 @@ def differentiate(
     if not starts:
         raise GradArgError("grad requires non-empty inputs.")
     level = _Level(is_grads_batched)
-    roots = _lone_root(outputs) if grad_outputs is None and not is_grads_batched else None
+    raw = create_graph is False  # else they are tensors
+    roots = _lone_root(outputs, raw) if grad_outputs is None and not is_grads_batched else None
     if roots is None:
+        raw = False
         ends = _sequence(outputs, "outputs")
         roots = _roots("outputs", ends, grad_outputs, "grad_outputs", level, skip=allow)
     nodes = _input_nodes(starts, "inputs")
@@ -141,10 +143,11 @@ def differentiate(
             walk.run(_enter(roots, level, create_graph))
             found = [_leave(walk.arrived.get(node), level, create_graph) for node in nodes]
     else:
-        walk.run(roots if create_graph else _raw_seeds(roots))
+        walk.run(roots if create_graph or raw else _raw_seeds(roots))
         found = list(map(walk.arrived.get, nodes))
         if not create_graph:
-            found = [None if g is None else box(_settled(g)) for g in found]
+            homes = device.by_array
+            found = [None if g is None else box(homes[type(g)].settle(g)) for g in found]
     if (materialize_grads or not allow) and not walk.arrived.keys() >= set(nodes):  # reached with slope zero: zeros
         found = [_zeros(x, create_graph) if g is None and isinstance(x, Tensor) else g for g, x in zip(found, starts)]
     if ties:
@@ -219,10 +222,11 @@ def backward(
     [2.0, 4.0, 6.0]
     """
     retain = create_graph if retain_graph is None else retain_graph
-    roots = _lone_root(tensors) if grad_tensors is None else None
+    roots = _lone_root(tensors, not create_graph) if grad_tensors is None else None
     if roots is None:
         ends = _sequence(tensors, "tensors")
         roots = _roots("tensors", ends, grad_tensors, "grad_tensors", _Level(False), skip=False)
+        roots = roots if create_graph else _raw_seeds(roots)
     targets: list[Tensor] | None = None
     wanted = None
     if inputs is not None:
@@ -235,12 +239,14 @@ def backward(
     plan.check_alive()
     walk = Walk(plan, create_graph, retain, accumulate=accumulate)
     walk.then.append(functools.partial(_write, targets))
-    walk.run(roots if create_graph else _raw_seeds(roots))
+    walk.run(roots)
 
 
 def _write(targets: list[Tensor] | None, walk: Walk) -> None:
     """Add what arrived to ``.grad``."""
     arrived = walk.arrived
+    if targets is None and not walk.retained and not walk.create_graph and keep(arrived):
+        return
     if targets is None:
         owners = [(tensor, leaf) for leaf in arrived if (tensor := leaf.tensor()) is not None]
     else:
@@ -253,16 +259,20 @@ def _write(targets: list[Tensor] | None, walk: Walk) -> None:
 
 
 # -- arguments -----------------------------------------------------------------------------------
-def _lone_root(end: Any) -> list[tuple[Any, Any]] | None:
-    """The usual case in short: one real number of the tape, and 1 as its seed. None: anything else."""
+def _lone_root(end: Any, raw: bool) -> list[tuple[Any, Any]] | None:
+    """The usual case in short: one real number of the tape, and 1 as its seed, an array or a tensor. None: another."""
     array = end.array if type(end) is Tensor else None
-    node = None if array is None or array.shape != () else node_of(end)
-    if array is None or node is None or array.dtype not in floats or array.dtype in complexes:
+    if array is None or array.shape != ():
+        return None
+    node, dtype = end._node if end._alias is None else node_of(end), array.dtype
+    if node is None or dtype not in floats or dtype in complexes:
         return None
     if isinstance(array, Layer):
-        return [(node, box(run("ones_like", array)))]
-    home = device.by_array[type(array)]
-    return [(node, box(home.full((), 1, array.dtype, home.device_of(array))))]
+        seed = run("ones_like", array)
+    else:
+        home = device.by_array[type(array)]
+        seed = home.full((), 1, dtype, home.device_of(array))
+    return [(node, seed if raw else box(seed))]
 
 
 class _Level:
@@ -288,9 +298,11 @@ _first, _second = operator.itemgetter(0), operator.itemgetter(1)
 def _sequence(given: Any, name: str) -> list[Any]:
     if type(given) is Tensor:
         return [given]
-    if type(given) is not list and isinstance(given, Mapping):
+    if type(given) is list or type(given) is tuple:
+        pass
+    elif isinstance(given, Mapping):
         raise TypeError(f"{name}: given a dict, expected a Tensor or a sequence of them; pass list(d.values())")
-    if isinstance(given, (Tensor, GradientEdge)):
+    elif isinstance(given, (Tensor, GradientEdge)):
         given = [given]
     elif not isinstance(given, Iterable):
         raise TypeError(

@@ -49,9 +49,11 @@ def fit(xp: Any, ct: Any, target: tuple[Any, ...]) -> Any:
         if is_outside(raw(ct), level):
             ct = xp.tangent_part(ct, level=level) if size is None else xp.sum_level(ct, level=level, size=size)
     array = ct.array if xp is tape_namespace else ct
-    if array.shape != shape:
-        ct = _unbroadcast(xp, ct, shape)
-        array = raw(ct)
+    if array.shape != shape:  # the adjoint of broadcasting
+        ct = xp.sum(ct, axis=_stretched(tuple(array.shape), tuple(shape)), keepdims=False)
+        array = ct.array if xp is tape_namespace else ct
+        if array.shape != shape:
+            ct = xp.reshape(ct, shape=shape)
     if array.dtype is not dtype and array.dtype != dtype:
         if array.dtype in complexes and dtype not in complexes:
             ct = xp.real(ct)
@@ -71,12 +73,6 @@ def is_outside(array: Any, level: int) -> bool:
     if own > level:
         return any(is_outside(part, level) for part in array.parts)
     return own == level and array.outside
-
-
-def _unbroadcast(xp: Any, ct: Any, shape: tuple[int, ...]) -> Any:
-    """The adjoint of broadcasting: sum over the axes that were stretched."""
-    ct = xp.sum(ct, axis=_stretched(tuple(ct.shape), tuple(shape)), keepdims=False)
-    return ct if ct.shape == shape else xp.reshape(ct, shape=shape)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -172,7 +168,7 @@ class Walk:
     def _sow(self, seeds: Sequence[tuple[Any, Any]]) -> None:
         if device.places:
             self.common = self._common(seeds)
-        for node in [node for node, _ in seeds if node in self.uses]:
+        for node in [node for node, _ in seeds if node in self.uses] if self.uses else ():
             self.uses[node] += 1
         for node, g in seeds:
             if device.places and self.common is None:

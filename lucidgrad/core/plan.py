@@ -6,7 +6,6 @@ A node is older than all its users, so their times order the graph, and no other
 import operator
 from collections import Counter
 from collections.abc import Iterable
-from itertools import filterfalse
 from typing import Any
 
 from .modes import state
@@ -27,10 +26,9 @@ class Plan:
     __slots__ = ("_dead", "_leaves", "idle", "needed", "order", "reached", "special", "wanted")
 
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
-        self.reached, self._dead, leaves, found = reach(roots)
+        self.reached, self._dead, leaves, self.order = reach(roots)
         self._leaves = list(filter(extras_of_node, leaves))
-        plain = set(leaves).difference(self._leaves)
-        self.order = sorted(filterfalse(plain.__contains__, found), key=_when, reverse=True)
+        self.order.sort(key=_when, reverse=True)
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
         self.special: set[Any] | frozenset[Any] = _NONE
@@ -55,7 +53,7 @@ class Plan:
 
     def hooked_leaves(self) -> dict[Leaf, int]:
         """Leaves with hooks, and how many cotangents each awaits: they fire when the last one arrives."""
-        uses = {leaf: 0 for leaf in self._leaves if leaf.extras.hooked}  # type: ignore[union-attr]
+        uses = {leaf: 0 for leaf in self._leaves if leaf.extras.hooked} if self._leaves else {}  # type: ignore[union-attr]
         if uses:
             sent = [(node, to) for node in self.order if node not in self.idle for to in node.inputs if to in uses]
             uses.update(Counter([to for _, to in sent]))
@@ -74,8 +72,8 @@ def raise_freed(node: Any) -> None:
 
 
 def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[Any]]:
-    """All nodes that the roots depend on; those that were freed; the leaves; and all as found, nearly in order."""
-    dead, leaves = [], []
+    """All nodes that the roots depend on; those that were freed; the leaves; and all but plain leaves, as found."""
+    dead, leaves, order = [], [], []
     seen = {None, *roots}
     found = list(seen.difference((None,)))
     for node in found:  # which grows on the way
@@ -87,13 +85,16 @@ def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[A
                     found.append(parent)
             if not origin:
                 leaves.append(node)
+                if node.extras is None:
+                    continue
         elif origin not in seen:
             seen.add(origin)
             found.append(origin)
+        order.append(node)
         if node.saved is FREED:
             dead.append(node)
     seen.discard(None)
-    return seen, dead, leaves, found
+    return seen, dead, leaves, order
 
 
 def _between(order: list[Any], wanted: set[Any]) -> set[Any]:

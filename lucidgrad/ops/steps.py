@@ -5,7 +5,9 @@ operators and functions of ``xp``. The same program runs as NumPy calls with scr
 many tensors on CUDA, as it is on any other back end, and on Tensors where it shall be recorded.
 
 A back end may bring a kernel ``elementwise_step(name, program, lists, settings)`` for all programs, which writes params
-and states. While it records a graph it is given, too, what tells the settings of every launch (`Backend.repeated`).
+and states. While it records a graph it is given, too, what tells the settings of every launch (`Backend.repeated`). It
+may return what the next step asks first: ``again(lists, settings) -> bool`` takes it if tensors have the arrays that
+they had, but for gradients, and settings are of the same kinds.
 
 Numbers of steps may be kept on the device (`Counts`), where another launch advances them and computes the settings that
 depend on them. Then a step can be left out without asking the device: ``unless`` is a tensor there.
@@ -47,7 +49,7 @@ class Columns(list[list[Any]]):
 class Bundle:
     """Arrays of one device whose columns have one dtype each: what a kernel takes."""
 
-    __slots__ = ("backend", "columns", "complex", "dtype", "marks", "rows", "shapes")
+    __slots__ = ("again", "backend", "columns", "complex", "dtype", "marks", "rows", "shapes")
 
     def __init__(self, backend: Any, arrays: Sequence[Any]) -> None:
         self.backend, self.dtype = backend, arrays[1].dtype  # of the gradients, which are not kept
@@ -56,6 +58,7 @@ class Bundle:
         self.shapes: list[tuple[int, ...]] = []
         self.rows: list[Sequence[Any]] = []  # the tensors, where arrays are replaced instead of written
         self.marks: Marks | None = None  # what notes writes to the memory of these arrays
+        self.again: Callable[..., bool] | None = None  # what may take the next step
 
     def renew(self, lists: Sequence[Sequence[Any]]) -> bool:
         """Take up new gradients, if all else is made of these tensors' arrays still."""
@@ -151,25 +154,31 @@ class Step:
         if trace is not None:
             return self._trace(trace, lists, settings, again, there)
         bundle = bundles.get(len(lists)) if bundles else None
+        unfused = False
+        if not _PLAIN.issuperset(map(type, settings.values())):
+            settings, unfused = _on_host(settings)
+        known = settings if unfused or self.prepare is None else self.prepare(math, **settings)
+        plain = not there and not unfused and unless is None
+        if bundle is not None and bundle.again is not None and plain and bundle.again(lists, known):
+            bundle.touch()
+            return None
         if bundle is not None and bundle.renew(lists):
             groups = [bundle]
         else:
             groups = self._grouped(lists)
             if bundles is not None and len(groups) == 1 and not groups[0].rows:
                 bundles[len(lists)] = groups[0]
-        unfused = False
-        if not _PLAIN.issuperset(map(type, settings.values())):
-            settings, unfused = _on_host(settings)
         for bundle in groups:
             with bundle.backend.at(bundle.columns[0][0]):
                 if unfused:
                     self._compute_unfused(bundle, settings, there, unless)
                 else:
-                    self._compute(bundle, settings, again, there, unless)
+                    self._compute(bundle, known, again, there, unless)
             bundle.columns[1] = []
             if bundle.rows:
                 bundle.replace()
             bundle.touch()
+        return None
 
     def _grouped(self, lists: Sequence[Sequence[Any]]) -> list["Bundle"]:
         """Raw arrays by device and dtypes, checked."""
@@ -208,7 +217,7 @@ class Step:
         self, bundle: Bundle, settings: Settings, again: tuple[Any, ...] | None, there: Settings, unless: Any
     ) -> None:
         if not bundle.complex:
-            self._fused(bundle.backend, bundle.columns, settings, again, there, unless)
+            bundle.again = self._fused(bundle.backend, bundle.columns, settings, again, there, unless)
             return
         columns, finish = _as_real(bundle.backend, bundle.columns)
         self._fused(bundle.backend, columns, settings, again, there, unless)
@@ -222,9 +231,7 @@ class Step:
         again: tuple[Any, ...] | None,
         there: Settings,
         unless: Any,
-    ) -> None:
-        if self.prepare is not None:
-            settings = self.prepare(math, **settings)
+    ) -> Any:
         every = backend.kernels.get("elementwise_step")
         options: dict[str, Any] = {}
         if again is not None and backend.is_recording():  # launches of what is recorded ask for settings of their time
@@ -236,8 +243,8 @@ class Step:
             options["unless"] = unless.array
         if every is None:
             self._write(backend, self.program, columns, settings, options.get("unless"))
-        else:
-            every(self.name, self.program, columns, settings, **options)
+            return None
+        return every(self.name, self.program, columns, settings, **options)
 
     def _compute_unfused(self, bundle: Bundle, settings: Settings, there: Settings, unless: Any) -> None:
         """With settings that are on a device: computed there, operation by operation, so that nothing waits."""

@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import lucidgrad as lg
@@ -14,14 +14,15 @@ from .optimizer import Optimizer
 class _Memo:
     """The tensors of a group that a step is taken on, with what was found out about them, for the next step."""
 
-    __slots__ = ("bundles", "counts", "kept", "lists", "names", "params", "size", "states")
+    __slots__ = ("bundles", "counts", "getters", "kept", "lists", "names", "params", "size", "states", "usual")
 
-    def __init__(self, optimizer: Optimizer, group: dict[str, Any], names: tuple[str, ...]) -> None:
+    def __init__(self, optimizer: "Elementwise", group: dict[str, Any], names: tuple[str, ...]) -> None:
         self.params, self.size, self.kept, self.names = group["params"], len(group["params"]), optimizer.state, names
         self.states: list[dict[str, Any]] = []
         self.lists: list[list[Any]] = [[] for _ in range(2 + len(names))]
         self.bundles: dict[Any, Any] = {}
         self.counts: Counts | None = None  # numbers of steps that are kept on the device
+        self.usual, self.getters = _counts_as_usual(type(optimizer)), [operator.itemgetter(name) for name in names]
 
     def renew(self, optimizer: "Elementwise", group: dict[str, Any]) -> Any:
         """Take up new gradients; the number of the coming step, or None if anything is not as it was."""
@@ -32,11 +33,14 @@ class _Memo:
             return None
         if not all(map(operator.is_, lists[0], params)):
             return None
-        grads = [p.grad for p in params]
+        grads = [getattr(p, "_grad", None) for p in params]
         for g in grads:
             if g is None:
                 return None
         counts = self.counts
+        if counts is None and self.usual:
+            lists[1] = grads
+            return self._usual_number(params)
         if counts is not None and not optimizer._is_counted_there(group):
             return None
         number = optimizer._number({} if counts is not None else self.states[0])
@@ -56,6 +60,20 @@ class _Memo:
         lists[1] = grads
         return number
 
+    def _usual_number(self, params: Sequence[Any]) -> Any:
+        """The same of states with numbers that are kept in the usual way."""
+        states, lists = self.states, self.lists
+        try:
+            if not all(map(operator.is_, map(self.kept.get, params), states)):
+                return None
+            counts = list(map(_count_of, states))
+            for k, get in enumerate(self.getters, 2):
+                if not all(map(operator.is_, map(get, states), lists[k])):
+                    return None
+        except KeyError:
+            return None
+        return counts[0] + 1 if counts.count(counts[0]) == len(counts) else None
+
 
 class _Again:
     """The later steps of a group, for programs that take them."""
@@ -63,8 +81,7 @@ class _Again:
     def __init__(self, optimizer: "Elementwise", group: dict[str, Any], memo: _Memo) -> None:
         self.optimizer, self.group, self.states = optimizer, group, memo.states
         self.number: Any = None
-        kind = type(optimizer)  # numbers that are kept in the usual way are read and written without a call for each
-        self._counts = kind._number is Elementwise._number and kind._advance is Elementwise._advance
+        self._counts = memo.usual
         self._there = memo.counts
         self.notes = memo.counts is None and optimizer._advances
 
@@ -113,6 +130,11 @@ class _Again:
 
 
 _count_of = operator.itemgetter("step")
+
+
+def _counts_as_usual(kind: type["Elementwise"]) -> bool:
+    """Whether numbers are kept in the usual way: they are read and written without a call for each."""
+    return kind._number is Elementwise._number and kind._advance is Elementwise._advance
 
 
 class Elementwise(Optimizer):
@@ -214,9 +236,13 @@ class Elementwise(Optimizer):
                 new.append(found)
             if len(sets) == 1 and not group.get("differentiable"):
                 self._memos[i] = found
-        for number, memo, group in taken:
-            for state in memo.states if memo.counts is None else ():
-                self._advance(state, number, group)
+        for number, memo, group in taken if self._advances else ():
+            if memo.counts is None and memo.usual:
+                for state in memo.states:
+                    state["step"] = number
+            elif memo.counts is None:
+                for state in memo.states:
+                    self._advance(state, number, group)
         for memo in new:
             self.state.update((p, state) for p, state in zip(memo.lists[0], memo.states, strict=True) if state)
         return loss

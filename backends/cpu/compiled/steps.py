@@ -6,16 +6,17 @@ a number of steps. It does the same operations as NumPy, rounded in the same way
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
 import numpy as np
 
+from lucidgrad import native
 from lucidgrad.backends.codegen import PLAIN_C, Untraceable
 from lucidgrad.backends.codegen.steps import StepTrace, step_body
 
-from . import building
+from . import building, threads
 from .library import address, plain, run
 
 #: Elements of a tensor that are updated at a time.
@@ -127,6 +128,19 @@ class CompiledStep:
         task = self._pack(addresses, pieces, *map(settings.__getitem__, self._names))
         run(self._function, task, prepared.count, len(columns) * prepared.total)  # type: ignore[arg-type]
         return True
+
+    def again(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> Callable[..., bool] | None:
+        """``(lists of tensors, settings) -> bool`` takes the next step if it is like this one; None if none can."""
+        engine, prepared = native.parts(), getattr(columns, "prepared", None)
+        if engine is None or prepared is None or len(columns) * prepared.total >= 2 * threads.PER_THREAD:
+            return None
+        if self._names != [name for name, value in settings.items() if type(value) is float and value]:
+            return None  # numbers are part of the loop
+        if any(g.dtype is not p.dtype for p, g in zip(columns[0], columns[1], strict=True)):
+            return None
+        task = bytearray(self._pack(*prepared.head[:2], *map(settings.__getitem__, self._names)))
+        last = (columns, dict(settings), task, self._function, prepared.count)
+        return functools.partial(engine.again, last)
 
     def _compile(self, total: int) -> bool:
         self._calls += 1

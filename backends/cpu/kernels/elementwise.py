@@ -35,7 +35,10 @@ def where(condition: Any, x1: Any, x2: Any) -> Any:
         lead = x1 if type(x1) is np.ndarray else x2
         if type(lead) is np.ndarray and lead.shape == condition.shape and lead.dtype.str in _BITS:
             return _where_large(condition, x1, x2, lead)
-    return np.where(condition, x1, x2)
+    return _where(condition, x1, x2)
+
+
+_where = getattr(np.where, "__wrapped__", np.where)  # which asks nobody's types
 
 
 def _where_large(condition: Any, x1: Any, x2: Any, lead: Any) -> Any:

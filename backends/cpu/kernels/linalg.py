@@ -22,9 +22,10 @@ _SMALL = 8192
 def matmul(x1: Any, x2: Any) -> Any:
     try:
         if x1.ndim == 2 and x2.ndim == 2 and x1.size < _SMALL and x1.dtype is not HALF:
-            made = blas.product(x1, x2) if x2.size >= _SMALL else None
             # `dot` is cheaper per call than `matmul`, but it fills the result with zeros first
-            return x1.dot(x2) if made is None else made
+            if x2.size < _SMALL or (made := blas.product(x1, x2)) is None:
+                return x1.dot(x2)
+            return made
         if x1.dtype is HALF is x2.dtype:  # for which NumPy has no quick loop
             return np.asarray(matmul(x1.astype(np.float32), x2.astype(np.float32))).astype(HALF)
         if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous and math.prod(x1.shape[:-2]) > 3:

@@ -18,9 +18,10 @@ def _axes(axis: Any) -> Any:
 def sum(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
     if x.size >= compiled.WORTH_SUM and dtype is None and (made := compiled.sums(x, axis, keepdims)) is not None:
         return made
+    axis = tuple(axis) if type(axis) is list else axis
     if (x.dtype if dtype is None else dtype) is HALF:
-        return np.add.reduce(x, axis=_axes(axis), dtype=np.float32, keepdims=keepdims).astype(HALF)
-    return np.add.reduce(x, axis=_axes(axis), dtype=dtype, keepdims=keepdims)
+        return np.add.reduce(x, axis=axis, dtype=np.float32, keepdims=keepdims).astype(HALF)
+    return np.add.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def prod(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:

@@ -335,7 +335,7 @@ def mean_squared_error(x1: Any, x2: Any) -> Any:
         raise RuntimeError(f"mean_squared_error: given arrays of shape {x1.shape} and {x2.shape}, expected one shape")
     d = np.asarray(x1 - x2)
     np.multiply(d, d, out=d)
-    return mean(d)
+    return mean(d) if d.size >= compiled.WORTH_SUM or not d.size else np.asarray(np.add.reduce(d, axis=None) / d.size)
 
 
 _FUNCTIONS = (

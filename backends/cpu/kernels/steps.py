@@ -156,11 +156,12 @@ class _HostStep:
         self.step, self.numbers, self.scratch = _Writer(trace).write(name)
         self.compiled = CompiledStep(trace)
 
-    def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> None:
+    def __call__(self, columns: Sequence[Sequence[Any]], settings: dict[str, Any]) -> Any:
         if self.compiled(columns, settings):
-            return
+            return self.compiled.again(columns, settings)
         with np.errstate(all="ignore"):
             self._run(columns, self.numbers(settings))
+        return None
 
     def _run(self, columns: Sequence[Sequence[Any]], numbers: Sequence[Any]) -> None:
         step = self.step

@@ -60,13 +60,21 @@ def linear(xp: Any, x: Any, w: Any, /) -> Any:
     return xp.matmul(x, xp.matrix_transpose(w))
 
 
+def _beside(xp: Any, g: Any, x2: Any) -> Any:
+    return xp.linear(x2, g)
+
+
+def _behind(xp: Any, g: Any, x1: Any) -> Any:
+    return xp.matmul(x1, g)
+
+
 def _across_batch(call: Any, values: Sequence[Any], batched: Sequence[bool], keywords: dict[str, Any]) -> Any:
     return run("matmul", run("matrix_transpose", values[0]), values[1])
 
 
 @primitive(
     REDUCTION,
-    vjp=(lambda xp, g, x2: xp.linear(x2, g), lambda xp, g, x1: xp.matmul(x1, g)),
+    vjp=(_beside, _behind),
     jvp=bilinear("across"),
     batch=_across_batch,
     precision="low",
