@@ -91,7 +91,8 @@ class _LaunchedStep:
                 later += copied if k != 1 else []
             sizes = np.asarray([array.size for array in part[0]], np.int64)
             table = np.zeros((len(part) + 1, room), np.int64)
-            table[:, : len(sizes)] = [*([array.data.ptr for array in column] for column in part), sizes]
+            table[:-1, : len(sizes)] = [[array.data.ptr for array in column] for column in part]
+            table[-1, : len(sizes)] = sizes
             blocks, firsts = first_blocks(sizes, ELEMENTS, room)
             if blocks:
                 kernel((blocks,), (THREADS,), (by_value(np.concatenate([table.reshape(-1), firsts])), *numbers))
