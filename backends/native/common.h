@@ -104,26 +104,21 @@ static int same_shape(PyObject *a, PyObject *b) {
     return 1;
 }
 
-/* Whether a dtype is one of floats; those that were are remembered. */
-static int is_float(PyObject *dtype) {
-    static PyObject *known[4];
-    static unsigned next;
-    for (int i = 0; i < 4; i++) if (known[i] == dtype) return 1;
-    int found = PySet_Contains(floats_, dtype);
-    if (found > 0) Py_XSETREF(known[next++ % 4], Py_NewRef(dtype));
+/* Whether a dtype is one of floats, or has more than 16 bits; those that do are remembered. */
+enum Trait { FLOAT, WIDE };
+static int is_of(PyObject *dtype, enum Trait trait) {
+    static PyObject *known[2][4];
+    static unsigned next[2];
+    for (int i = 0; i < 4; i++) if (known[trait][i] == dtype) return 1;
+    PyObject *size = trait == WIDE ? PyObject_GetAttr(dtype, s_itemsize) : NULL;
+    int found = trait == FLOAT ? PySet_Contains(floats_, dtype) : size ? PyLong_AsLong(size) > 2 : -1;
+    Py_XDECREF(size);
+    if (found > 0) Py_XSETREF(known[trait][next[trait]++ % 4], Py_NewRef(dtype));
     return found;
 }
 
-static int is_wide(PyObject *dtype) { /* more than 16 bits; those that are, are remembered */
-    static PyObject *known[4];
-    static unsigned next;
-    for (int i = 0; i < 4; i++) if (known[i] == dtype) return 1;
-    PyObject *size = PyObject_GetAttr(dtype, s_itemsize);
-    int wide = size ? PyLong_AsLong(size) > 2 : -1;
-    Py_XDECREF(size);
-    if (wide > 0) Py_XSETREF(known[next++ % 4], Py_NewRef(dtype));
-    return wide;
-}
+static int is_float(PyObject *dtype) { return is_of(dtype, FLOAT); }
+static int is_wide(PyObject *dtype) { return is_of(dtype, WIDE); }
 
 /* A mode of this thread and task; a borrowed reference, which the context holds. */
 static PyObject *mode(PyObject *variable) {

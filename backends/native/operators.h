@@ -123,29 +123,34 @@ static PyObject *fitting(Operator *op, PyObject *y, PyObject *const *arrays, int
     return PyObject_Vectorcall(fits_, given, (size_t)n + 1, NULL);
 }
 
+/* A node of one of two types; takes the references that it is given, but for the last, and gives NULL if one is. */
+static PyObject *new_node(PyObject *type, PyObject *recipe, PyObject *saved, PyObject *origin, PyObject *fit, PyObject *extras) {
+    PyObject *node = recipe && saved && origin && fit ? blank(type) : NULL;
+    PyObject *when = node ? Py_TYPE(clock_)->tp_iternext(clock_) : NULL;
+    if (when == NULL) { Py_XDECREF(recipe); Py_XDECREF(saved); Py_XDECREF(origin); Py_XDECREF(fit); Py_XDECREF(node); return NULL; }
+    SLOT(node, Node_recipe) = recipe;
+    SLOT(node, Node_saved) = saved;
+    SLOT(node, Node_origin) = origin;
+    SLOT(node, Node_fit) = fit;
+    SLOT(node, Node_extras) = Py_NewRef(extras);
+    SLOT(node, Node_when) = when;
+    return node;
+}
+
 static int record(Operator *op, PyObject *out, PyObject *const *arrays, PyObject *const *nodes, int subset,
                   int numbers, PyObject *limit, PyObject *const *keywords) {
-    PyObject *y = SLOT(out, Tensor_array), *node = blank(Node_), *origin, *fit;
-    if (node == NULL) return -1;
-    Keeping *keep = &op->keeping[subset];
-    if ((fit = SLOT(node, Node_fit) = fitting(op, y, arrays, numbers)) == NULL) goto fail;
+    const Keeping *keep = &op->keeping[subset];
+    PyObject *y = SLOT(out, Tensor_array), *fit = fitting(op, y, arrays, numbers), *recipe, *saved, *origin, *node;
+    if (fit == NULL) return -1;
     int big = fit != Py_None && op->large && limit != Py_None && size_of(y) > PyLong_AsSsize_t(limit);
-    if ((SLOT(node, Node_recipe) = big ? PyObject_CallFunction(large_recipe_, "Oi", op->primitive, subset) : Py_NewRef(keep->recipe)) == NULL) goto fail;
-    if ((SLOT(node, Node_saved) = kept(keep, y, arrays, op->arity, keywords)) == NULL) goto fail;
-    if (keep->index >= 0) {
-        origin = Py_NewRef(nodes[keep->index]);
-    } else {
-        if ((origin = PyTuple_New(op->arity)) == NULL) goto fail;
-        for (int i = 0; i < op->arity; i++) PyTuple_SET_ITEM(origin, i, Py_NewRef(subset >> i & 1 ? nodes[i] : Py_None));
-    }
-    SLOT(node, Node_origin) = origin;
-    SLOT(node, Node_extras) = Py_NewRef(Py_None);
-    if ((SLOT(node, Node_when) = Py_TYPE(clock_)->tp_iternext(clock_)) == NULL) goto fail;
+    recipe = big ? PyObject_CallFunction(large_recipe_, "Oi", op->primitive, subset) : Py_NewRef(keep->recipe);
+    saved = recipe ? kept(keep, y, arrays, op->arity, keywords) : NULL;
+    origin = saved == NULL ? NULL : keep->index >= 0 ? Py_NewRef(nodes[keep->index]) : PyTuple_New(op->arity);
+    for (int i = 0; origin && keep->index < 0 && i < op->arity; i++)
+        PyTuple_SET_ITEM(origin, i, Py_NewRef(subset >> i & 1 ? nodes[i] : Py_None));
+    if ((node = new_node(Node_, recipe, saved, origin, fit, Py_None)) == NULL) return -1;
     Py_SETREF(SLOT(out, Tensor__node), node);
     return 0;
-fail:
-    Py_DECREF(node);
-    return -1;
 }
 
 static PyObject *viewed(Operator *op, PyObject *x, PyObject *out, PyObject *const *keywords, int recording) {
@@ -307,18 +312,6 @@ static int named(Operator *op, PyObject *const *given, Py_ssize_t n, PyObject *c
     return 1;
 }
 
-static PyObject *new_node(PyObject *type, const Keeping *keep, PyObject *saved, PyObject *origin, PyObject *extras) {
-    PyObject *node = saved && origin ? blank(type) : NULL, *when = node ? Py_TYPE(clock_)->tp_iternext(clock_) : NULL;
-    if (when == NULL) { Py_XDECREF(saved); Py_XDECREF(origin); Py_XDECREF(node); return NULL; }
-    SLOT(node, Node_recipe) = Py_NewRef(keep->recipe);
-    SLOT(node, Node_saved) = saved;
-    SLOT(node, Node_origin) = origin;
-    SLOT(node, Node_fit) = Py_NewRef(Py_None);
-    SLOT(node, Node_extras) = Py_NewRef(extras);
-    SLOT(node, Node_when) = when;
-    return node;
-}
-
 /* joins.joined, of arrays that are alike. */
 static PyObject *joined(Operator *op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
     PyObject *keywords[ITEMS], *held = NULL, *arrays = NULL, *nodes = NULL, *y = NULL, *out = NULL, *descr = NULL, *kernel = NULL;
@@ -359,7 +352,7 @@ static PyObject *joined(Operator *op, PyObject *const *args, Py_ssize_t n, PyObj
     if (recorded) {
         Py_DECREF(node);
         PyObject *saved = kept(&op->keeping[0], y, ((PyTupleObject *)arrays)->ob_item, count, keywords);
-        node = new_node(Node_, &op->keeping[0], saved, Py_NewRef(nodes), Py_None);
+        node = new_node(Node_, Py_NewRef(op->keeping[0].recipe), saved, Py_NewRef(nodes), Py_NewRef(Py_None), Py_None);
     }
     if (node) out = boxed(y, node, Py_None); else Py_DECREF(y);
     Py_XDECREF(node);
@@ -420,7 +413,7 @@ static PyObject *parted(Operator *op, PyObject *const *args, Py_ssize_t n, PyObj
     for (Py_ssize_t i = 0; i < count; i++) if (!is_plain(PyTuple_GET_ITEM(parts, i))) goto done;
     if (node != Py_None && count) {
         PyObject *saved = kept(&op->keeping[1], parts, given, 1, given + 1);
-        if ((fork = new_node(Fork_, &op->keeping[1], saved, Py_NewRef(node), NOTHING_)) == NULL) goto done;
+        if ((fork = new_node(Fork_, Py_NewRef(op->keeping[1].recipe), saved, Py_NewRef(node), Py_NewRef(Py_None), NOTHING_)) == NULL) goto done;
         if ((SLOT(fork, Fork_metas) = metas(((PyTupleObject *)parts)->ob_item, count)) == NULL) goto done;
         if ((ends = SLOT(fork, Fork_outputs) = PyTuple_New(count)) == NULL) goto done;
     }
