@@ -100,7 +100,7 @@ def expanded(source: str) -> str:
 
 def threads_of(source: str) -> dict[str, int]:
     """Threads of a block by kernel, as its bounds say, in numbers or by a constant."""
-    known = dict(re.findall(r"#define (\w+) (\d+)\n", source))
+    known = dict(reversed(re.findall(r"#define (\w+) (\d+)\n", source)))  # what is told comes before what is usual
     found = re.findall(r"__global__ void __launch_bounds__\((\w+)[^)]*\)\s*(\w+)", expanded(source))
     return {name: int(known.get(size, size)) for size, name in found}
 

@@ -66,6 +66,15 @@ def test_a_million_elements(name):
         compare(name, case, "float32")
 
 
+def test_blocks_for_layers_are_as_large_as_their_kernel_says():
+    """At most; else a launch of it fails."""
+    from lucidgrad.backends.cuda.compiling import rows_of
+    from lucidgrad.backends.cuda.kernels import norms
+
+    (bound,) = {int(n) for n in re.findall(r"__launch_bounds__\((\d+), 1\) layer_pull", "".join(norms.BODIES.values()))}
+    assert max(rows_of((7, n), (1,)).layout()[2] for n in (*range(1, 70), 511, 512, 1023, 2048, 4096, 10**6)) == bound
+
+
 def test_layers_too_wide_for_shared_memory(monkeypatch):
     monkeypatch.setattr("lucidgrad.backends.cuda.kernels.norms.ROOM", 0)
     for case in CASES["layer_norm_pull"]:

@@ -65,7 +65,7 @@ extern "C" __global__ void BOUNDS standardise_pull(
     # team adds the sums of the team, the last team those of all: a team is some square root of all blocks, so that none
     # has much to add while others have nothing to do.
     "layer_pull": r"""
-extern "C" __global__ void BOUNDS layer_pull(
+extern "C" __global__ void __launch_bounds__(512, 1) layer_pull(
     const T *h, const T *x, const T *w, T *y, T *to_w, T *to_b, A *parts, unsigned int *tickets, double eps,
     bool centred, I rows, I n, int deep, int team) {
     extern __shared__ __align__(16) unsigned char memory[];
