@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from lucidgrad.backends.cpu.kernels import shape
+from lucidgrad.backends.cpu.kernels import SMALL, shape
 from lucidgrad.core import box, device, dispatch, engine, items, modes, plan, primitive, tape
 
 __all__ = ["Parts"]
 
 _MOST, _ITEMS = 3, 8  # inputs, and what is kept of a call or named in it
 _WHAT = {items.Result: "y", items.Input: "x", items.InputMeta: "m", items.InputMetas: "M", items.Keyword: "k"}
-_SMALL = 8192  # elements from which products and sums are for kernels, which choose among their ways
 _FIXED, _JOIN, _PARTS = range(3)  # one to three inputs; any number of them; several results
 _NEVER, _BY_DTYPE, _OF_PAIR, _OF_MATRICES, _OF_THREE = range(5)  # how cotangents are found to fit
 
@@ -89,7 +88,7 @@ class Parts:
             "new": modes.new, "told": modes.told, "precision": modes.precision, "Alias": box.Alias, "Fork": tape.Fork,
             "Output": tape.Output, "Leaf": tape.Leaf, "INFERENCE": box.INFERENCE, "NOTHING": tape.NOTHING,
             "copying": device.copying, "kernels": _KERNELS, "zeros": np.zeros, "copy": device.by_array[np.ndarray].copy,
-            "large_recipe": _large_recipe, "subtract": np.subtract, "total": np.add.reduce, "small": _SMALL,
+            "large_recipe": _large_recipe, "subtract": np.subtract, "total": np.add.reduce, "small": SMALL,
             "concatenate": getattr(np.concatenate, "__wrapped__", np.concatenate),  # which asks nobody's types
         }  # fmt: skip
         tensor = given["Tensor"]

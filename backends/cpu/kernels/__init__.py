@@ -8,7 +8,10 @@ from lucidgrad.later import Table
 
 from .elementwise import COMPLEX, TABLE as ELEMENTWISE
 
-__all__ = ["COMPLEX", "Kernels"]
+__all__ = ["COMPLEX", "SMALL", "Kernels"]
+
+#: Elements from which products choose among several ways; smaller ones are NumPy's, and C may call it itself.
+SMALL = 8192
 
 #: The modules of other kernels, which are loaded when one is asked for; a test compares this with their tables.
 _FAMILIES = {

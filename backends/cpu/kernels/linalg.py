@@ -11,19 +11,18 @@ from lucidgrad.backends.cpu.compiled import blas
 from lucidgrad.core.device import by_array
 from lucidgrad.core.primitive import registry
 
+from . import SMALL
 from .halves import HALF
 
 LinAlgError = np.linalg.LinAlgError
-
-_SMALL = 8192
 
 
 # -- matmul --------------------------------------------------------------------------------------
 def matmul(x1: Any, x2: Any) -> Any:
     try:
-        if x1.ndim == 2 and x2.ndim == 2 and x1.size < _SMALL and x1.dtype is not HALF:
+        if x1.ndim == 2 and x2.ndim == 2 and x1.size < SMALL and x1.dtype is not HALF:
             # `dot` is cheaper per call than `matmul`, but it fills the result with zeros first
-            if x2.size < _SMALL or (made := blas.product(x1, x2)) is None:
+            if x2.size < SMALL or (made := blas.product(x1, x2)) is None:
                 return x1.dot(x2)
             return made
         if x1.dtype is HALF is x2.dtype:  # for which NumPy has no quick loop
@@ -35,7 +34,7 @@ def matmul(x1: Any, x2: Any) -> Any:
             if blas.product(flat, x2, target) is None:
                 np.matmul(flat, x2, out=target)
             return y
-        if x1.size >= _SMALL and x1.ndim > 2 and x2.ndim > 2:
+        if x1.size >= SMALL and x1.ndim > 2 and x2.ndim > 2:
             return blas.products(x1, x2)
         made = blas.product(x1, x2) if x1.ndim == 2 and x2.ndim == 2 else None
         return np.matmul(x1, x2) if made is None else made
@@ -81,7 +80,7 @@ def _contraction(subscripts: str, by_first: bool) -> Callable[[Any, Any], Any]:
 
 def _multiply(x1: Any, x2: Any, y: Any = None) -> Any:
     """Matrices, or stacks of them."""
-    if x1.size < _SMALL:
+    if x1.size < SMALL:
         return np.matmul(x1, x2, out=y)
     if x1.ndim > 2:
         return blas.products(x1, x2, y)
