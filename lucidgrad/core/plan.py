@@ -6,6 +6,7 @@ A node is older than all its users, so their times order the graph, and no other
 import operator
 from collections import Counter
 from collections.abc import Iterable
+from itertools import filterfalse
 from typing import Any
 
 from .modes import state
@@ -73,7 +74,7 @@ def raise_freed(node: Any) -> None:
 
 def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[Any]]:
     """All nodes that the roots depend on; those that were freed; the leaves; and all but plain leaves, as found."""
-    dead, leaves, order = [], [], []
+    dead, leaves = [], []
     seen = {None, *roots}
     found = list(seen.difference((None,)))
     for node in found:  # which grows on the way
@@ -85,16 +86,14 @@ def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[A
                     found.append(parent)
             if not origin:
                 leaves.append(node)
-                if node.extras is None:
-                    continue
         elif origin not in seen:
             seen.add(origin)
             found.append(origin)
-        order.append(node)
         if node.saved is FREED:
             dead.append(node)
     seen.discard(None)
-    return seen, dead, leaves, order
+    plain = {leaf for leaf in leaves if leaf.extras is None}
+    return seen, dead, leaves, list(filterfalse(plain.__contains__, found))
 
 
 def _between(order: list[Any], wanted: set[Any]) -> set[Any]:
