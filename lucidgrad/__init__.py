@@ -191,10 +191,16 @@ _ALIASES = {
 }  # fmt: skip
 
 
+#: Modules that can be reached from here, without being names of their own.
+_HELD = frozenset({"config", "creation", "datatypes", "determinism", "inspection", "nvtx", "shards"})
+
+
 def __getattr__(name: str) -> _typing.Any:
     if name in _LATER:
         module = _importlib.import_module(_LATER[name], __name__)
         found = module if _LATER[name] == f".{name}" else getattr(module, name)
+    elif name in _HELD:
+        found = _importlib.import_module(f".{name}", __name__)
     elif name in _ALIASES:
         found = getattr(_sys.modules[__name__], _ALIASES[name])
     elif name in _METHODS:
