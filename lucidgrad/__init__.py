@@ -191,15 +191,11 @@ _ALIASES = {
 }  # fmt: skip
 
 
-#: Modules that can be reached from here, without being names of their own.
-_HELD = frozenset({"config", "creation", "datatypes", "determinism", "inspection", "nvtx", "shards"})
-
-
 def __getattr__(name: str) -> _typing.Any:
     if name in _LATER:
         module = _importlib.import_module(_LATER[name], __name__)
         found = module if _LATER[name] == f".{name}" else getattr(module, name)
-    elif name in _HELD:
+    elif f".{name}" in _FUNCTIONS:  # a module of functions, which can be reached without being a name of its own
         found = _importlib.import_module(f".{name}", __name__)
     elif name in _ALIASES:
         found = getattr(_sys.modules[__name__], _ALIASES[name])

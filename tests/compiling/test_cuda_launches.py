@@ -309,3 +309,19 @@ def test_long_reductions_compute_what_they_reduce_too():
 @pytest.mark.parametrize("axis", [(0, 2), (0, 3), (1, 3), (0, 2, 3), 1, [2, 3]])
 def test_reductions_along_any_axes(axis):
     compiled_like(lambda x, y: (x * y).mean(axis), numbers(4, 3, 5, 70), numbers(3, 1, 70, seed=1), most=1, ulps=4)
+
+
+def test_no_block_is_idle(monkeypatch):
+    """Sections of other sizes in one launch: as many blocks as there is work for."""
+    from lucidgrad.backends.cuda.programs import launching
+
+    grids, usual = [], launching._Call
+
+    def watched(kernel, grid, *rest):
+        grids.append(grid)
+        return usual(kernel, grid, *rest)
+
+    monkeypatch.setattr(launching, "_Call", watched)
+    x, y = numbers(100_000), numbers(7)
+    compiled_like(lambda x, y: (lg.tanh(x) * 2, lg.tanh(y) * 2), x, y, most=1)
+    assert grids == [(1 + -(-100_000 // launching.ELEMENTS),)]

@@ -7,7 +7,6 @@ import lucidgrad as lg
 from lucidgrad.backends import codegen
 from lucidgrad.backends.cpu.compiled import building, elementwise, rows, threads, toolchain
 from lucidgrad.backends.cpu.compiled.layouts import layout_of
-from lucidgrad.backends.cpu.programs import loops
 from lucidgrad.core.primitive import registry
 
 HALF = 1 << 20
@@ -76,4 +75,3 @@ def test_a_wrong_place_is_noticed():
 def test_everybody_means_the_same_by_large():
     head = toolchain.header_texts()["stores.h"].decode()
     assert f"STREAMED = 1 << {rows.STREAMED.bit_length() - 1}" in head
-    assert rows.STREAMED == loops.STREAMED

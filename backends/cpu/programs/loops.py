@@ -6,6 +6,7 @@ from typing import Any
 
 from lucidgrad.backends.codegen.equations import Expression, collapsed, expression_of
 from lucidgrad.backends.codegen.loops import LEAP
+from lucidgrad.backends.cpu.compiled.rows import STREAMED
 from lucidgrad.levels.program import Equation
 
 from .places import Buffer, Immediate, Place
@@ -15,8 +16,6 @@ __all__ = ["Entry", "Expression", "Loop", "Number", "Source", "collapsed", "nest
 
 #: Elements that are computed together where a loop has no outer axis, and how many a thread takes at a time.
 BLOCK, PORTION = 4096, 32768
-#: Bytes of a result that is stored past the caches: see `stores.h`.
-STREAMED = 1 << 23
 
 
 class Number:
