@@ -58,20 +58,28 @@ def test_small_products_and_others_are_numpys(two_threads):
     assert two_threads() == 2
 
 
+def watched(monkeypatch, watch, name="multiply"):
+    """Look at each call of one of the functions in C."""
+
+    def watching(own):
+        return own._replace(**{name: lambda *args: watch(*args) or getattr(own, name)(*args)})
+
+    monkeypatch.setattr(blas, "_calls", {char: watching(blas._calls(char)) for char in "fd"}.get)
+
+
 def test_what_fails_leaves_the_threads(two_threads, monkeypatch):
-    def failing(*args, **keywords):
+    def failing(*args):
         raise MemoryError
 
-    monkeypatch.setattr(np, "matmul", failing)
+    watched(monkeypatch, failing)
     with pytest.raises(MemoryError):
         blas.product(np.ones((80, 80)), np.ones((80, 80)))
     assert two_threads() == 2
 
 
 def test_the_blas_has_one_thread_meanwhile(two_threads, monkeypatch):
-    seen, multiply = [], np.matmul
-    watched = lambda *args, **keywords: seen.append(two_threads()) or multiply(*args, **keywords)
-    monkeypatch.setattr(np, "matmul", watched)
+    seen = []
+    watched(monkeypatch, lambda *args: seen.append(two_threads()))
     lg.asarray(np.ones((100, 100), np.float32)) @ lg.asarray(np.ones((100, 100), np.float32))
     assert seen == [1]
 
@@ -111,9 +119,8 @@ def stacks(rng, lead, rows, columns, layout, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_stacks_of_matrices(two_threads, dtype, monkeypatch):
     """Whatever lies evenly is divided among threads, matrix by matrix: to the bit what one thread makes."""
-    rng, taken, found = np.random.default_rng(0), [], blas._calls(dtype[0] if dtype == "float32" else "d")
-    spying = (*found[:3], lambda *args: taken.append(args[-1]) or found[3](*args))
-    monkeypatch.setattr(blas, "_calls", lambda char: spying)
+    rng, taken = np.random.default_rng(0), []
+    watched(monkeypatch, lambda *args: taken.append(args[-1]), "stack")
     layouts = ("rows", "turned", "heads", "repeated", "backwards")
     for lead, (m, k, n) in (((3, 2), (100, 90, 160)), ((5, 1), (64, 128, 250)), ((40, 7), (33, 31, 35))):
         for one, two in itertools.product(layouts, repeat=2):

@@ -4,13 +4,14 @@ import ctypes
 import functools
 import math
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import building, memory, threads
+from .library import address
 
-__all__ = ["dividing", "functions", "product", "products", "set_num_threads"]
+__all__ = ["dividing", "functions", "multiply", "product", "products", "set_num_threads"]
 
 #: How builds of NumPy name them. Whether integers have 32 or 64 bits does not matter where each takes a register or a
 #: slot of 8 bytes, and all are small and positive; `_works` tries it.
@@ -36,8 +37,23 @@ def functions() -> dict[str, int] | None:
         if all(hasattr(library, pattern.format(name)) for name in _NAMES):
             found = {name: getattr(library, pattern.format(name)) for name in _NAMES}
             if _works(found["dgemm"]):
-                return {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in found.items()}
+                own = _own()
+                if own is not None:
+                    own.lg_gemm_begin(found["sgemm"])
+                    found["sgemm"] = own.lg_gemm
+                return {name: _at(f) for name, f in found.items()}
     return None
+
+
+def _at(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@functools.cache
+def _own() -> ctypes.CDLL | None:
+    """Products of float32 that are quicker than the BLAS's, to which they leave others; None: not on this processor."""
+    library = building.load("gemm", ["gemm.c"], ["-pthread", "-ffp-contract=fast"])
+    return library if library is not None and library.lg_gemm_pays() else None
 
 
 def _works(dgemm: Any) -> bool:
@@ -81,82 +97,82 @@ def dividing() -> list[int | None]:
 
 
 #: Multiplications from which OpenBLAS wakes its threads, and for each of so many a thread of ours is worth waking:
-#: its own wait busily for a next product long after one, and take the processors from whoever else wants them.
+#: its own wait busily for a next product long after one, and take the processors from whoever else wants them. From as
+#: many multiplications on `gemm.c` has products of its own.
 _WAKES, _PER_THREAD = 1 << 18, 1 << 22
 
 
-def product(x1: Any, x2: Any, y: Any = None) -> Any:
+def product(x1: Any, x2: Any, y: Any = None, bias: Any = None) -> Any:
     """``x1 @ x2`` for matrices of one dtype by as many threads as the product is worth; None if that is for NumPy.
 
-    ``y``, by rows, is where it goes. The BLAS has one thread meanwhile, and its own number of them afterwards.
+    ``y``, by rows, is where it goes; ``bias`` is added to each of them. The BLAS has one thread meanwhile, and its own
+    number of them afterwards.
     """
     (m, k), (inner, n) = x1.shape, x2.shape
-    work, count = m * n * k, threads.get_num_threads()
-    if (
-        work < _WAKES
-        or count == 1
-        or inner != k
-        or x1.dtype is not x2.dtype
-        or not x1.dtype.isnative
-        or (calls := _calls(x1.dtype.char)) is None
-    ):
+    work, count, dtype = m * n * k, threads.get_num_threads(), x1.dtype
+    if work < _WAKES or inner != k or dtype is not x2.dtype or not dtype.isnative:
         return None
-    if y is not None and not (y.dtype is x1.dtype and y.flags.c_contiguous):
+    calls = _calls(dtype.char)
+    if calls is None or (count == 1 and not calls.affine):
+        return None
+    if y is not None and not (y.dtype is dtype and y.flags.c_contiguous):
+        return None
+    if bias is not None and not (bias.dtype is dtype and bias.shape == (n,) and bias.flags.c_contiguous):
         return None
     (x1, one), (x2, two) = _laid(x1), _laid(x2)
     if y is None:
-        y = memory.empty((m, n), x1.dtype)
-    alone, multiply, gemm, _ = calls
-    alone(1)
+        y = memory.empty((m, n), dtype)
+    at = address(x1), one[1], address(x2), two[1], None if bias is None else address(bias), address(y), n
+    calls.alone(1)
     try:
-        if work < 2 * _PER_THREAD:
-            np.matmul(x1, x2, out=y)
-        else:
-            count = min(count, work // _PER_THREAD)
-            at = x1.ctypes.data, one[1], x2.ctypes.data, two[1], 0.0, y.ctypes.data, n, count
-            multiply(gemm, one[0], two[0], m, n, k, *at)
+        calls.multiply(calls.gemm, calls.affine, one[0], two[0], m, n, k, *at, min(count, work // _PER_THREAD) or 1)
     finally:
-        alone(0)
+        calls.alone(0)
     return y
+
+
+def multiply(x1: Any, x2: Any, y: Any = None) -> Any:
+    """``numpy.matmul`` for matrices, or stacks of them, in the quickest way."""
+    if x1.ndim > 2 or x2.ndim > 2:
+        return products(x1, x2, y)
+    made = product(x1, x2, y)
+    return np.matmul(x1, x2, out=y) if made is None else made
 
 
 def products(x1: Any, x2: Any, y: Any = None) -> Any:
     """``numpy.matmul`` for stacks of matrices, in the way of `product`, the matrices divided among threads.
 
-    Stacks that do not lie a step apart, or are fewer than threads, have the BLAS's own threads, if any.
+    Stacks that do not lie a step apart have the BLAS's own threads, if any.
     """
-    if x1.ndim == 3 and len(x1) == len(x2) == 1 and x1.dtype.char in "fd":
-        made = product(x1[0], x2[0], None if y is None else y[0])
-        if made is not None:
-            return made[None] if y is None else y
     work, count = x1.shape[-2] * x1.shape[-1] * x2.shape[-1], threads.get_num_threads()
-    lead = x1.shape[:-2]
+    lead, dtype = x1.shape[:-2], x1.dtype
     size = math.prod(lead)
     if (
-        size < count
-        or count == 1
-        or work * size < 2 * _PER_THREAD
-        or lead != x2.shape[:-2]
+        lead != x2.shape[:-2]
         or x1.shape[-1] != x2.shape[-2]
         or 1 in (x1.shape[-2], x2.shape[-1])
-        or x1.dtype is not x2.dtype
-        or not x1.dtype.isnative
-        or (calls := _calls(x1.dtype.char)) is None
+        or dtype is not x2.dtype
+        or not dtype.isnative
+        or (calls := _calls(dtype.char)) is None
+        or not ((count > 1 and work * size >= 2 * _PER_THREAD) or (calls.affine and work >= _WAKES))
     ):
         return np.matmul(x1, x2, out=y)
     if y is None:
-        y = memory.empty((*lead, x1.shape[-2], x2.shape[-1]), x1.dtype)
+        y = memory.empty((*lead, x1.shape[-2], x2.shape[-1]), dtype)
+    if size < count:  # each is divided
+        for place in np.ndindex(lead):
+            multiply(x1[place], x2[place], y[place])
+        return y
     one, two, three = (_stacked(x) for x in (x1, x2, y))
-    if one is None or two is None or three is None or three[0] != 111 or y.dtype is not x1.dtype:
+    if one is None or two is None or three is None or three[0] != 111 or y.dtype is not dtype:
         return np.matmul(x1, x2, out=y)
-    alone, _, gemm, multiply = calls
     sizes = x1.shape[-2], x2.shape[-1], x1.shape[-1]
-    at = [p for x, laid in ((x1, one), (x2, two), (y, three)) for p in (x.ctypes.data, *laid[1:])]
-    alone(1)
+    at = [p for x, laid in ((x1, one), (x2, two), (y, three)) for p in (address(x), *laid[1:])]
+    calls.alone(1)
     try:
-        multiply(gemm, one[0], two[0], *sizes, *at, size, min(count, work * size // _PER_THREAD))
+        calls.stack(calls.gemm, one[0], two[0], *sizes, *at, size, min(count, work * size // _PER_THREAD) or 1)
     finally:
-        alone(0)
+        calls.alone(0)
     return y
 
 
@@ -188,22 +204,30 @@ def _laid(x: Any) -> tuple[Any, tuple[int, int]]:
     return np.ascontiguousarray(x), (111, columns)
 
 
+class _Calls(NamedTuple):
+    """Functions of C for a dtype."""
+
+    alone: Any  #: keeps the BLAS to one thread, or no longer
+    multiply: Any  #: divides a product among threads
+    stack: Any  #: the same for many
+    gemm: int  #: a product
+    affine: int | None  #: one with a bias; None where the BLAS does all
+
+
 @functools.cache
-def _calls(char: str) -> tuple[Any, Any, int, Any] | None:
-    """What keeps the BLAS to one thread, what divides products of a dtype, its product, and what divides stacks."""
+def _calls(char: str) -> _Calls | None:
     library, found = (_products(), functions()) if char in "fd" else (None, None)
     if library is None or found is None:
         return None
-    real = ctypes.c_float if char == "f" else ctypes.c_double
-    number, address, long = ctypes.c_int, ctypes.c_void_p, ctypes.c_long
-    alone, multiply = library.lg_alone, getattr(library, f"lg_products_{char}")
-    alone.argtypes, alone.restype, multiply.restype = [number], None, None
-    matrices = [address, long, address, long, real, address, long]
-    multiply.argtypes = [address, number, number, long, long, long, *matrices, number]
-    stack = getattr(library, f"lg_stack_{char}")
-    stack.argtypes = [address, number, number, long, long, long, *[address, long, long] * 3, long, number]
-    stack.restype = None
-    return alone, multiply, found["sgemm" if char == "f" else "dgemm"], stack
+    number, at, long = ctypes.c_int, ctypes.c_void_p, ctypes.c_long
+    alone, multiply, stack = (
+        getattr(library, name) for name in ("lg_alone", f"lg_affine_products_{char}", f"lg_stack_{char}")
+    )
+    alone.argtypes, alone.restype, multiply.restype, stack.restype = [number], None, None, None
+    multiply.argtypes = [at, at, number, number, long, long, long, at, long, at, long, at, at, long, number]
+    stack.argtypes = [at, number, number, long, long, long, *[at, long, long] * 3, long, number]
+    own = _own() if char == "f" else None
+    return _Calls(alone, multiply, stack, found["sgemm" if char == "f" else "dgemm"], own and _at(own.lg_affine))
 
 
 @functools.cache

@@ -66,12 +66,15 @@ enum {
 
 typedef void (*NAME(gemm))(int, int, int, long, long, long, REAL, const REAL *, long, const REAL *, long, REAL, REAL *,
                            long);
+typedef int (*NAME(affine))(int, int, long, long, long, const REAL *, long, const REAL *, long, int, const REAL *,
+                            REAL *, long);
 typedef struct {
     NAME(gemm) gemm;
+    NAME(affine) affine;         /* adds the bias on the way, if it can; or NULL */
     int turn_a, turn_b, by_rows; /* divided: rows of the result, or its columns */
     long portions;               /* of how many */
     long m, n, k;
-    const REAL *a, *b;
+    const REAL *a, *b, *bias;
     REAL *c, beta;
     long lda, ldb, ldc;
 } NAME(task);
@@ -84,25 +87,43 @@ static void NAME(part)(void *task, long begin, long end)
     for (; begin < end; begin++) {
         const long from = blocks * begin / t->portions * BLOCK, to = blocks * (begin + 1) / t->portions * BLOCK;
         const long some = (to < all ? to : all) - from;
-        const REAL *a = t->a, *b = t->b;
+        const long m = t->by_rows ? some : t->m, n = t->by_rows ? t->n : some;
+        const REAL *a = t->a, *b = t->b, *bias = t->bias;
         REAL *c = t->c;
         if (t->by_rows)
             a += from * (t->turn_a == TURNED ? 1 : t->lda), c += from * t->ldc;
         else
-            b += from * (t->turn_b == TURNED ? t->ldb : 1), c += from;
-        t->gemm(101, t->turn_a, t->turn_b, t->by_rows ? some : t->m, t->by_rows ? t->n : some, t->k, 1, a, t->lda, b,
-                t->ldb, t->beta, c, t->ldc);
+            b += from * (t->turn_b == TURNED ? t->ldb : 1), c += from, bias += bias ? from : 0;
+        if (bias && t->affine && t->affine(t->turn_a, t->turn_b, m, n, t->k, a, t->lda, b, t->ldb, 0, bias, c, t->ldc))
+            continue;
+        t->gemm(101, t->turn_a, t->turn_b, m, n, t->k, 1, a, t->lda, b, t->ldb, t->beta, c, t->ldc);
+        for (long i = 0; bias && i < m; i++)
+            for (long j = 0; j < n; j++) c[i * t->ldc + j] += bias[j];
     }
 }
 
-/* c = a @ b + beta c, by at most so many threads: of the larger side, since each repeats what is done for the other. */
+/* By at most so many threads: of the larger side, since each repeats what is done for the other. */
+static void NAME(divide)(NAME(task) t, int threads)
+{
+    const long blocks = ((t.m > t.n ? t.m : t.n) + BLOCK - 1) / BLOCK, most = threads < 2 ? 1 : EACH * threads;
+    t.by_rows = t.m > t.n;
+    t.portions = blocks < most ? blocks : most;
+    parallel(NAME(part), &t, t.portions, 1, threads);
+}
+
+/* c = a @ b + beta c */
 EXPORT void NAME(lg_products)(NAME(gemm) gemm, int turn_a, int turn_b, long m, long n, long k, const REAL *a, long lda,
                               const REAL *b, long ldb, REAL beta, REAL *c, long ldc, int threads)
 {
-    const long blocks = ((m > n ? m : n) + BLOCK - 1) / BLOCK;
-    const long portions = blocks < EACH * threads ? blocks : EACH * threads;
-    NAME(task) t = {gemm, turn_a, turn_b, m > n, portions, m, n, k, a, b, c, beta, lda, ldb, ldc};
-    parallel(NAME(part), &t, portions, 1, threads);
+    NAME(divide)((NAME(task)){gemm, NULL, turn_a, turn_b, 0, 0, m, n, k, a, b, NULL, c, beta, lda, ldb, ldc}, threads);
+}
+
+/* c = a @ b + bias, which may be NULL */
+EXPORT void NAME(lg_affine_products)(NAME(gemm) gemm, NAME(affine) affine, int turn_a, int turn_b, long m, long n, long k,
+                                     const REAL *a, long lda, const REAL *b, long ldb, const REAL *bias, REAL *c,
+                                     long ldc, int threads)
+{
+    NAME(divide)((NAME(task)){gemm, affine, turn_a, turn_b, 0, 0, m, n, k, a, b, bias, c, 0, lda, ldb, ldc}, threads);
 }
 
 /* Products of matrices that lie a step apart: each is one portion, so that all are as one thread makes them. */

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lucidgrad.backends.cpu.compiled import blas
+from lucidgrad.backends.cpu.compiled import blas, memory
 from lucidgrad.core.device import by_array
 from lucidgrad.core.primitive import registry
 
@@ -29,15 +29,10 @@ def matmul(x1: Any, x2: Any) -> Any:
             return np.asarray(matmul(x1.astype(np.float32), x2.astype(np.float32))).astype(HALF)
         if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous and math.prod(x1.shape[:-2]) > 3:
             rows = math.prod(x1.shape[:-1])  # one product for all matrices: from four on it is faster
-            y = np.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
-            flat, target = x1.reshape(rows, x1.shape[-1]), y.reshape(rows, x2.shape[1])
-            if blas.product(flat, x2, target) is None:
-                np.matmul(flat, x2, out=target)
+            y = memory.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
+            blas.multiply(x1.reshape(rows, x1.shape[-1]), x2, y.reshape(rows, x2.shape[1]))
             return y
-        if x1.size >= SMALL and x1.ndim > 2 and x2.ndim > 2:
-            return blas.products(x1, x2)
-        made = blas.product(x1, x2) if x1.ndim == 2 and x2.ndim == 2 else None
-        return np.matmul(x1, x2) if made is None else made
+        return blas.multiply(x1, x2) if x1.ndim == x2.ndim > 1 else np.matmul(x1, x2)
     except (ValueError, AttributeError):
         first, second = (tuple(getattr(x, "shape", ())) for x in (x1, x2))
         raise ValueError(_mismatch(first, second)) from None
@@ -80,12 +75,7 @@ def _contraction(subscripts: str, by_first: bool) -> Callable[[Any, Any], Any]:
 
 def _multiply(x1: Any, x2: Any, y: Any = None) -> Any:
     """Matrices, or stacks of them."""
-    if x1.size < SMALL:
-        return np.matmul(x1, x2, out=y)
-    if x1.ndim > 2:
-        return blas.products(x1, x2, y)
-    made = blas.product(x1, x2, y)
-    return np.matmul(x1, x2, out=y) if made is None else made
+    return np.matmul(x1, x2, out=y) if x1.size < SMALL and x2.size < SMALL else blas.multiply(x1, x2, y)
 
 
 def _turn(term: str, wanted: str) -> Callable[[Any], Any]:
@@ -161,6 +151,10 @@ def affine(x: Any, w: Any, b: Any) -> Any:
     dtype = b.dtype
     if dtype is HALF is x.dtype is w.dtype:  # rounded once, after the bias
         return affine(*(a.astype(np.float32) for a in (x, w, b))).astype(HALF)
+    if x.ndim > 1 and w.ndim == 2 and x.size >= SMALL <= w.size and x.flags.c_contiguous:
+        y = memory.empty((*x.shape[:-1], w.shape[0]), dtype)
+        if blas.product(x.reshape(-1, x.shape[-1]), w.T, y.reshape(-1, w.shape[0]), b) is not None:
+            return y
     y = linear(x, w)
     if b.shape != y.shape[-1:]:
         raise RuntimeError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lucidgrad.backends.cpu.compiled import pools, windows as direct
+from lucidgrad.backends.cpu.compiled import blas, pools, windows as direct
 from lucidgrad.extents import Sizes, check_channels, out_sizes
 
 #: Bytes of columns that are made at a time.
@@ -140,16 +140,16 @@ def convolution(x: Any, w: Any, *, stride: Sizes, padding: Sizes, dilation: Size
         return made
     rows = w.reshape(groups, o // groups, -1) if w.size else w.reshape(groups, o // groups, 0)
     if _pointwise(window, stride, padding):
-        return np.matmul(rows, _grouped(x, groups)).reshape(x.shape[0], o, *out)
+        return blas.multiply(rows, _grouped(x, groups)).reshape(x.shape[0], o, *out)
     plan = _Portions(x.shape, w.shape, out, groups, dtype.itemsize)
     windows = _view(_padded(x.astype(dtype, copy=False), padding), window, out, stride, dilation)
     y = np.empty((plan.n, groups, plan.outputs, plan.places), dtype)
     for g, start, end in plan.portions():
         cols = plan.fill(windows, g, start, end)
         if end - start == 1:
-            np.matmul(rows[g], cols, out=y[start, g])
+            blas.multiply(rows[g], cols, y[start, g])
         else:
-            part = np.matmul(rows[g], cols).reshape(plan.outputs, end - start, plan.places)
+            part = blas.multiply(rows[g], cols).reshape(plan.outputs, end - start, plan.places)
             y[start:end, g] = part.transpose(1, 0, 2)
     return y.reshape(x.shape[0], o, *out)
 
@@ -164,13 +164,13 @@ def convolution_input(
         return made
     rows = w.reshape(groups, w.shape[0] // groups, math.prod(w.shape[1:])).transpose(0, 2, 1)
     if _pointwise(window, stride, padding) and tuple(out) == tuple(sizes):
-        return np.matmul(rows, _grouped(h, groups)).reshape(n, c, *sizes)
+        return blas.multiply(rows, _grouped(h, groups)).reshape(n, c, *sizes)
     plan = _Portions((n, c), w.shape, out, groups, dtype.itemsize)
     wide = tuple(a + 2 * p for a, p in zip(sizes, padding, strict=True))
     y = np.zeros((n, c, *wide), dtype)
     for g, start, end in plan.portions():
         cols = plan.columns(end - start, dtype)
-        np.matmul(rows[g], plan.values(h, g, start, end), out=cols.reshape(plan.rows, (end - start) * plan.places))
+        blas.multiply(rows[g], plan.values(h, g, start, end), cols.reshape(plan.rows, (end - start) * plan.places))
         part = y[start:end, g * plan.inner : (g + 1) * plan.inner]
         _fold_into(part, np.moveaxis(cols, len(window) + 1, 0), window, out, stride, dilation)
     return _crop(y, padding, sizes)
@@ -188,7 +188,7 @@ def convolution_weight(
     y = np.zeros((groups, plan.outputs, plan.rows), dtype)
     windows = _view(_padded(x.astype(dtype, copy=False), padding), window, out, stride, dilation)
     for g, start, end in plan.portions():
-        y[g] += plan.values(h, g, start, end) @ plan.fill(windows, g, start, end).T
+        y[g] += blas.multiply(plan.values(h, g, start, end), plan.fill(windows, g, start, end).T)
     return y.reshape(shape)
 
 

@@ -1,0 +1,209 @@
+/* Products of float32 where vectors have 512 bits: NumPy's BLAS takes up to a third longer there for matrices that are
+ * large enough for packing to pay, and small enough for what is packed to stay in the second cache.
+ *
+ * The second matrix is packed into panels, the columns of two vectors, of which each row lies side by side; some rows of
+ * the first one so, too. Then as many rows meet a panel as there are registers for their sums. Terms are summed in their
+ * order, block by block, and the number of terms alone says where blocks end: an element of the result is the same
+ * whatever else is computed with it, and however many threads share the work. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "names.h"
+
+typedef void (*gemm)(int, int, int, long, long, long, float, const float *, long, const float *, long, float, float *,
+                     long);
+static gemm blas;
+static pthread_key_t key;
+static int has_key;
+
+/* Whether this processor gains by it. */
+EXPORT int lg_gemm_pays(void)
+{
+#ifdef __AVX512F__
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+EXPORT void lg_gemm_begin(gemm otherwise)
+{
+    blas = otherwise;
+    has_key = pthread_key_create(&key, free) == 0;
+}
+
+typedef float vector __attribute__((vector_size(64)));
+typedef float anywhere __attribute__((vector_size(64), aligned(4), may_alias));
+#define LOAD(p) (*(const anywhere *)(p))
+#define STORE(p, v) (*(anywhere *)(p) = (v))
+#define ALL(a) ((a) - (vector){0}) /* exactly a, also if that is -0 */
+
+enum {
+    LANES = 16, WIDE = 2 * LANES,
+    ROWS = 14,          /* at once: two registers for each */
+    TERMS = 320,        /* of a block, at most: the packed rows of one stay in the first cache */
+    COLUMNS = 24 * WIDE, /* that are packed at once: the second cache has room for them */
+    AHEAD = 12,         /* terms that are fetched early */
+    TURNED = 112,       /* CBLAS's word */
+    SMALL = 8192,       /* elements of matrices: if both have less, NumPy is called without looking further */
+    FEWEST = 24,        /* rows or terms that pay; of columns a panel */
+};
+static const double LEAST = 1 << 18, MOST = 1 << 30; /* multiplications */
+
+static int is_ours(long m, long n, long k)
+{
+    const double work = (double)m * (double)n * (double)k;
+    return m >= FEWEST && n >= WIDE && k >= FEWEST && (m > n ? m : n) * k >= SMALL && work >= LEAST && work <= MOST;
+}
+
+/* The memory that this thread packs matrices in, rows behind panels; NULL if there is none. */
+static float *room(void)
+{
+    float *found = has_key ? pthread_getspecific(key) : NULL;
+    const size_t page = 1 << 21, size = page; /* TERMS * (COLUMNS + ROWS) and a vector more */
+    if (found || !has_key || (found = aligned_alloc(page, size)) == NULL) return found;
+#ifdef MADV_HUGEPAGE
+    madvise(found, size, MADV_HUGEPAGE);
+#endif
+    if (pthread_setspecific(key, found) == 0) return found;
+    free(found);
+    return NULL;
+}
+
+#ifdef __clang__
+#define MIXED(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+typedef int places __attribute__((vector_size(64)));
+#define MIXED(a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
+#endif
+
+/* The transpose of 16 vectors: their first half is shuffled into the second four times. Vectors behind the last row that
+ * there is are anything. */
+INLINE void turn(float *to, I to_row, const float *from, I from_row, I rows)
+{
+    vector one[LANES], two[LANES];
+    for (I i = 0; i < LANES; i++) one[i] = LOAD(from + (i < rows ? i : 0) * from_row);
+    for (I times = 0; times < 4; times++) {
+        for (I i = 0; i < LANES / 2; i++) {
+            vector a = one[i], b = one[i + LANES / 2];
+            two[2 * i] = MIXED(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            two[2 * i + 1] = MIXED(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        memcpy(one, two, sizeof one);
+    }
+    for (I i = 0; i < LANES; i++) STORE(to + i * to_row, one[i]);
+}
+
+/* A panel: to[p][j] = b[p * down + j * along], zeros behind the last column. */
+static void pack_columns(float *to, const float *b, I down, I along, I terms, I columns)
+{
+    I p = 0;
+    if (columns >= WIDE && along == 1)
+        for (; p < terms; p++) {
+            STORE(to + p * WIDE, LOAD(b + p * down));
+            STORE(to + p * WIDE + LANES, LOAD(b + p * down + LANES));
+        }
+    else if (columns >= WIDE && down == 1)
+        for (; p + LANES <= terms; p += LANES) {
+            turn(to + p * WIDE, WIDE, b + p, along, LANES);
+            turn(to + p * WIDE + LANES, WIDE, b + p + LANES * along, along, LANES);
+        }
+    for (; p < terms; p++)
+        for (I j = 0; j < WIDE; j++) to[p * WIDE + j] = j < columns ? b[p * down + j * along] : 0;
+}
+
+/* Some rows of those that are left: to[p][i] = a[i * down + p * along]. What lies behind them is written, too. */
+static void pack_rows(float *to, const float *a, I down, I along, I terms, I rows, I left)
+{
+    I p = 0;
+    if (along == 1)
+        for (; p + LANES <= terms; p += LANES) turn(to + p * rows, rows, a + p, down, rows);
+    else if (left >= LANES)
+        for (; p < terms; p++) STORE(to + p * rows, LOAD(a + p * along));
+    for (; p < terms; p++)
+        for (I i = 0; i < rows; i++) to[p * rows + i] = a[i * down + p * along];
+}
+
+/* c = the products of packed rows and a panel, added to what is there or not; and a bias, if there is one. */
+INLINE void tile(float *c, I c_row, const float *a, const float *b, I terms, I columns, int adds, const float *bias,
+                 const I rows)
+{
+    vector one[ROWS], two[ROWS];
+    for (I i = 0; i < rows; i++) {
+        __builtin_prefetch(c + i * c_row, 1);
+        __builtin_prefetch(c + i * c_row + LANES, 1);
+        one[i] = two[i] = (vector){0};
+    }
+    for (I p = 0; p < terms; p++, a += rows, b += WIDE) {
+        const vector first = LOAD(b), second = LOAD(b + LANES);
+        __builtin_prefetch(b + AHEAD * WIDE);
+        __builtin_prefetch(b + AHEAD * WIDE + LANES);
+        for (I i = 0; i < rows; i++) {
+            const vector factor = ALL(a[i]);
+            one[i] += factor * first, two[i] += factor * second;
+        }
+    }
+    float edge[WIDE], also[WIDE];
+    if (bias && columns < WIDE) bias = memcpy(also, bias, columns * sizeof(float));
+    for (I i = 0; i < rows; i++) {
+        float *to = columns < WIDE ? edge : c + i * c_row;
+        if (columns < WIDE && adds) memcpy(edge, c + i * c_row, columns * sizeof(float));
+        if (adds) one[i] += LOAD(to), two[i] += LOAD(to + LANES);
+        if (bias) one[i] += LOAD(bias), two[i] += LOAD(bias + LANES);
+        STORE(to, one[i]);
+        STORE(to + LANES, two[i]);
+        if (columns < WIDE) memcpy(c + i * c_row, edge, columns * sizeof(float));
+    }
+}
+
+static void tiles(float *c, I c_row, const float *a, const float *b, I terms, I columns, int adds, const float *bias,
+                  I rows)
+{
+#define OF(n) case n: tile(c, c_row, a, b, terms, columns, adds, bias, n); break;
+    switch (rows) { OF(1) OF(2) OF(3) OF(4) OF(5) OF(6) OF(7) OF(8) OF(9) OF(10) OF(11) OF(12) OF(13) OF(14) }
+}
+
+/* How large parts are that are at most so large, and alike. */
+static I even(I all, I most, I unit)
+{
+    const I parts = (all + most - 1) / most;
+    return ((all + parts - 1) / parts + unit - 1) / unit * unit;
+}
+
+/* c = a @ b, or c += a @ b; and a row more to each row, unless it is NULL. 0: it is for the BLAS. */
+EXPORT int lg_affine(int turn_a, int turn_b, long m, long n, long k, const float *a, long lda, const float *b, long ldb,
+                     int adds, const float *bias, float *c, long ldc)
+{
+    float *const panels = is_ours(m, n, k) ? room() : NULL, *const packed = panels + TERMS * COLUMNS;
+    if (panels == NULL) return 0;
+    const I a_down = turn_a == TURNED ? 1 : lda, a_along = turn_a == TURNED ? lda : 1;
+    const I b_down = turn_b == TURNED ? 1 : ldb, b_along = turn_b == TURNED ? ldb : 1;
+    const I rows = even(m, ROWS, 1), terms = even(k, TERMS, 1), columns = even(n, COLUMNS, WIDE);
+    for (I j = 0; j < n; j += columns) {
+        const I width = n - j < columns ? n - j : columns;
+        for (I p = 0; p < k; p += terms) {
+            const I depth = k - p < terms ? k - p : terms;
+            const float *const last = bias && p + depth == k ? bias + j : NULL;
+            for (I q = 0; q < width; q += WIDE)
+                pack_columns(panels + q * depth, b + p * b_down + (j + q) * b_along, b_down, b_along, depth, width - q);
+            for (I i = 0; i < m; i += rows) {
+                const I some = m - i < rows ? m - i : rows;
+                float *const to = c + i * ldc + j;
+                pack_rows(packed, a + i * a_down + p * a_along, a_down, a_along, depth, some, m - i);
+                for (I q = 0; q < width; q += WIDE)
+                    tiles(to + q, ldc, packed, panels + q * depth, depth, width - q, adds || p, last ? last + q : NULL, some);
+            }
+        }
+    }
+    return 1;
+}
+
+/* As CBLAS has it. */
+EXPORT void lg_gemm(int order, int turn_a, int turn_b, long m, long n, long k, float alpha, const float *a, long lda,
+                    const float *b, long ldb, float beta, float *c, long ldc)
+{
+    const int ours = order == 101 && alpha == 1 && (beta == 0 || beta == 1);
+    if (!ours || !lg_affine(turn_a, turn_b, m, n, k, a, lda, b, ldb, beta == 1, NULL, c, ldc))
+        blas(order, turn_a, turn_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
