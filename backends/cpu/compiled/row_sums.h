@@ -5,6 +5,10 @@
 enum { ABREAST = 32 }; /* elements that are taken at once, each into a sum of its own: one sum would wait for itself */
 #endif
 
+/* Ask for what is read a page from here: what processors fetch ahead by themselves ends with a page. */
+#define EARLY(x, k)                                                       \
+    for (I j = 0; j < ABREAST; j += (I)(64 / sizeof(REAL))) __builtin_prefetch((x) + (k) + j + 4096 / sizeof(REAL))
+
 typedef REAL NAME(some) __attribute__((vector_size(LINE), aligned(sizeof(REAL)), may_alias));
 
 /* The largest element; NaN does not count, whoever asks meets it again. */
@@ -13,8 +17,10 @@ static inline REAL NAME(top)(const REAL *x, I n)
     const I even = n - n % ABREAST;
     REAL s[ABREAST], a = (REAL)-LG_INFINITY;
     for (int j = 0; j < ABREAST; j++) s[j] = a;
-    for (I k = 0; k < even; k += ABREAST)
+    for (I k = 0; k < even; k += ABREAST) {
+        EARLY(x, k);
         for (int j = 0; j < ABREAST; j++) s[j] = x[k + j] > s[j] ? x[k + j] : s[j];
+    }
 #pragma omp simd reduction(max : a)
     for (I k = even; k < n; k++) a = x[k] > a ? x[k] : a;
     for (int w = ABREAST / 2; w; w /= 2)
@@ -24,15 +30,17 @@ static inline REAL NAME(top)(const REAL *x, I n)
 
 static inline REAL NAME(finite)(REAL top) { return top - top == 0 ? top : 0; }
 
-/* The sum of terms for k from 0 to n, in the order of memory: what is fetched ahead of a loop is what comes next. */
-#define SUM_OF(term)                                                      \
+/* The sum of terms for k from 0 to n, in the order of memory; `early` asks for what comes a page later. */
+#define SUM_OF(term, early)                                               \
     double all = 0;                                                       \
     for (I from = 0; from < n; from += PART) {                            \
         const I to = from + PART < n ? from + PART : n;                   \
         const I even = to - (to - from) % ABREAST;                        \
         REAL s[ABREAST] = {0}, a = 0;                                     \
-        for (I k = from; k < even; k += ABREAST)                          \
+        for (I k = from; k < even; k += ABREAST) {                        \
+            early(k);                                                     \
             for (int j = 0; j < ABREAST; j++) s[j] += term(k + j);        \
+        }                                                                 \
         _Pragma("omp simd reduction(+ : a)")                              \
         for (I k = even; k < to; k++) a += term(k);                       \
         for (int w = ABREAST / 2; w; w /= 2)                              \
@@ -44,22 +52,29 @@ static inline REAL NAME(finite)(REAL top) { return top - top == 0 ? top : 0; }
 static inline double NAME(total)(const REAL *x, I n)
 {
 #define TERM(k) x[k]
-    SUM_OF(TERM)
+#define NEXT(k) EARLY(x, k)
+    SUM_OF(TERM, NEXT)
 #undef TERM
+#undef NEXT
 }
 
 static inline double NAME(dot)(const REAL *x, const REAL *y, I n)
 {
 #define TERM(k) (x[k] * y[k])
-    SUM_OF(TERM)
+#define NEXT(k) EARLY(x, k); EARLY(y, k)
+    SUM_OF(TERM, NEXT)
 #undef TERM
+#undef NEXT
 }
 
-/* The sum of squared distances from a mean. */
+/* The sum of squared distances from a mean, for which the row was read before. */
 static inline double NAME(squares)(const REAL *x, I n, REAL mean)
 {
 #define TERM(k) ((x[k] - mean) * (x[k] - mean))
-    SUM_OF(TERM)
+#define NEXT(k) (void)0
+    SUM_OF(TERM, NEXT)
 #undef TERM
+#undef NEXT
 }
 #undef SUM_OF
+#undef EARLY

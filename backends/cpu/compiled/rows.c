@@ -283,7 +283,7 @@ EXPORT void NAME(column_sums)(const void *task, long begin, long end)
     const REAL *x = t->x;
     REAL *y = t->y;
     I rows = t->rows, n = t->n;
-    enum { WIDE = 64 };
+    enum { WIDE = 64, AHEAD = 8 };
     for (I block = begin; block < end; block++) {
         I first = block * WIDE, width = n - first < WIDE ? n - first : WIDE;
         double all[WIDE] = {0};
@@ -291,8 +291,11 @@ EXPORT void NAME(column_sums)(const void *task, long begin, long end)
             I to = from + ROWS < rows ? from + ROWS : rows;
             REAL s[WIDE] = {0};
             if (width == WIDE)
-                for (I row = from; row < to; row++)
+                for (I row = from; row < to; row++) {
+                    for (I k = 0; k < WIDE; k += (I)(64 / sizeof(REAL)))
+                        __builtin_prefetch(x + (row + AHEAD) * n + first + k);
                     for (I k = 0; k < WIDE; k++) s[k] += x[row * n + first + k];
+                }
             else
                 for (I row = from; row < to; row++)
                     for (I k = 0; k < width; k++) s[k] += x[row * n + first + k];

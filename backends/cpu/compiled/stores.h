@@ -24,6 +24,12 @@ typedef float lg_line __attribute__((vector_size(LINE), may_alias));
 #define STREAMED_ALL() ((void)0)
 #endif
 
+/* Ask for what is read a page from here: what processors fetch ahead by themselves ends with a page. */
+static inline void lg_early(const void *from, unsigned long bytes)
+{
+    for (unsigned long k = 0; k < bytes; k += 64) __builtin_prefetch((const char *)from + 4096 + k);
+}
+
 /* What a loop has computed, of a few cache lines: copied to its place in a large result. */
 static inline void lg_stream(void *restrict to, const void *restrict from, unsigned long bytes)
 {

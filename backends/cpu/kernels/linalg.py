@@ -29,7 +29,9 @@ def matmul(x1: Any, x2: Any) -> Any:
             return np.asarray(matmul(x1.astype(np.float32), x2.astype(np.float32))).astype(HALF)
         if x1.ndim > 2 and x2.ndim == 2 and x1.flags.c_contiguous and math.prod(x1.shape[:-2]) > 3:
             rows = math.prod(x1.shape[:-1])  # one product for all matrices: from four on it is faster
-            y = memory.empty((*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2))
+            y = memory.empty(
+                (*x1.shape[:-1], x2.shape[1]), x1.dtype if x1.dtype is x2.dtype else np.result_type(x1, x2)
+            )
             blas.multiply(x1.reshape(rows, x1.shape[-1]), x2, y.reshape(rows, x2.shape[1]))
             return y
         return blas.multiply(x1, x2) if x1.ndim == x2.ndim > 1 else np.matmul(x1, x2)

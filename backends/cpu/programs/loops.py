@@ -143,7 +143,8 @@ class Loop(Step):
         self._divide(shape)
         block = BLOCK if self._parts is None else self._parts[1]
         if past:
-            return [*lines, *_leaps(shape[0], loads, inner, {k: stored(kept[k].dtype) for k in past})]
+            even = [k for k, own in enumerate(varied) if list(own) == [1]]
+            return [*lines, *_leaps(shape[0], loads, inner, even, {k: stored(kept[k].dtype) for k in past})]
         return [*lines, *nested(shape, loads, inner, block)]
 
     def _past(self, kept: Sequence[Place], axes: int) -> list[int]:
@@ -234,16 +235,19 @@ def nested(shape: Sequence[int], loads: Sequence[tuple[int, str]], inner: Sequen
     return [*lines, *inner, *["}"] * len(shape)]
 
 
-def _leaps(n: int, loads: Sequence[tuple[int, str]], inner: Sequence[str], past: dict[int, str]) -> list[str]:
+def _leaps(
+    n: int, loads: Sequence[tuple[int, str]], inner: Sequence[str], even: Sequence[int], past: dict[int, str]
+) -> list[str]:
     """A loop over one axis some elements of which at a time are computed beside, then stored past the caches.
 
-    ``past`` are the types of these targets by their numbers.
+    ``even`` are the numbers of sources without gaps, ``past`` the types of these targets by theirs.
     """
     lines = [text for depth, text in loads if depth < 0]
     lines += [f"{kind} b{k}[{LEAP}] __attribute__((aligned(64)));" for k, kind in past.items()]
     lines += [f"const long stop = end * {BLOCK} < {n} ? end * {BLOCK} : {n};"]
     lines += [f"for (long from = begin * {BLOCK}; from < stop; from += {LEAP}) {{"]
     lines += [f"const long some = stop - from < {LEAP} ? stop - from : {LEAP};"]
+    lines += [f"lg_early(p{k} + from, some * sizeof *p{k});" for k in even]
     lines += ["#pragma omp simd", "for (long j = 0; j < some; j++) {", "const long i0 = from + j;"]
     lines += [*(text for depth, text in loads if depth == 0), *inner, "}"]
     lines += [f"lg_stream(q{k} + from, b{k}, some * sizeof *b{k});" for k in past]
