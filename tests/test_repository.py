@@ -51,6 +51,13 @@ def test_no_file_exceeds_800_lines():
     assert {file: size for file, size in sizes.items() if size > 800} == {}
 
 
+def test_the_engine_in_c_has_at_most_1000_lines():
+    """Comments and blank lines among them, and none longer than those of Python."""
+    sources = {name(path): lines(path) for path in sorted((ROOT / "backends" / "native").glob("*.[ch]"))}
+    assert 0 < sum(map(len, sources.values())) <= 1000
+    assert [f"{file}:{n}" for file, text in sources.items() for n, line in enumerate(text, 1) if len(line) > 120] == []
+
+
 def test_no_two_tests_are_one_module():
     """Folders of tests that are no packages share one space of module names, so the second file would not be run."""
     loose = [path for path in modules("tests") if not (path.parent / "__init__.py").exists()]

@@ -21,7 +21,7 @@ static Py_ssize_t place_of(PyObject *type, const char *name) {
 
 /* setup(names): what the engine consists of; raises if something is not as C expects it. */
 static PyObject *setup(PyObject *module, PyObject *names) {
-    if (!PyDict_Check(names)) { PyErr_SetString(PyExc_TypeError, "expected a dict"); return NULL; }
+    if (!PyDict_Check(names)) return PyErr_Format(PyExc_TypeError, "expected a dict, given %R", names);
 #define TAKE(name) \
     if ((name##_ = Py_XNewRef(PyDict_GetItemString(names, #name))) == NULL) \
         return PyErr_Format(PyExc_KeyError, "setup lacks %s", #name);
@@ -31,19 +31,16 @@ static PyObject *setup(PyObject *module, PyObject *names) {
     if ((small = PyLong_AsSsize_t(small_)) < 0) return NULL;
     PyObject *dtype = PyObject_GetAttrString(sample_, "dtype");
     Array *sample = (Array *)sample_;
-    int same = dtype && (PyObject *)Py_TYPE(sample_) == plain_ && sample->nd == 2 && sample->dims[0] == 2
-            && sample->dims[1] == 3 && sample->descr == dtype && (sample->flags & DENSE) == DENSE;
+    int same = dtype && is_plain(sample_) && sample->nd == 2 && sample->dims[0] == 2 && sample->dims[1] == 3
+        && sample->descr == dtype && is_dense(sample_) && PyAnySet_Check(unusual_) && PyAnySet_Check(floats_)
+        && PyDict_Check(places_) && PyDict_Check(copying_) && PyDict_Check(by_array_);
     Py_XDECREF(dtype);
-    if (!same) { PyErr_SetString(PyExc_TypeError, "arrays have another layout than expected"); return NULL; }
-    if (!PyAnySet_Check(unusual_) || !PyDict_Check(places_) || !PyAnySet_Check(floats_)) {
-        PyErr_SetString(PyExc_TypeError, "expected sets and dicts");
-        return NULL;
-    }
+    if (!same) return PyErr_Format(PyExc_TypeError, "arrays have another layout than expected, or modes are no sets");
     Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
-    {"setup", setup, METH_O, NULL}, {"operator", new_operator, METH_VARARGS, NULL}, {"attach", attach, METH_VARARGS, NULL},
+    {"setup", setup, METH_O, NULL}, {"operator", new_operator, METH_VARARGS, NULL}, {"attach", attach, METH_O, NULL},
     {"step", new_step, METH_VARARGS, NULL}, {"loop", loop, METH_VARARGS, NULL}, {"reach", reach, METH_O, NULL},
     {"again", again, METH_VARARGS, NULL}, {"keep", keep, METH_O, NULL}, {NULL},
 };
@@ -51,15 +48,9 @@ static PyMethodDef methods[] = {
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "lucidgrad_engine", NULL, -1, methods};
 
 PyMODINIT_FUNC PyInit_lucidgrad_engine(void) {
-    struct { PyObject **name; const char *text; } words[] = {
-        {&s_shape, "shape"}, {&s_core, "_core"}, {&s_step, "_step"}, {&s_add, "_add"},
-        {&s_nested, "nested"}, {&s_reached, "reached"}, {&s_when, "when"}, {&s_xp, "xp"}, {&s_origin, "origin"},
-        {&s_saved, "saved"}, {&s_plan, "plan"}, {&s_reshape, "reshape"}, {&s_T, "T"}, {&s_base, "base"},
-        {&s_itemsize, "itemsize"}, {&s_self, "__self__"}, {&s_owned, "owned"}, {&s_dot, "dot"},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if ((*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return NULL;
-    everything = PySlice_New(NULL, NULL, NULL);
-    if (everything == NULL || (zero = PyLong_FromLong(0)) == NULL || (empty = PyTuple_New(0)) == NULL || PyType_Ready(&OperatorType) < 0 || PyType_Ready(&StepType) < 0) return NULL;
+#define INTERN(word) if ((s_##word = PyUnicode_InternFromString(#word)) == NULL) return NULL;
+    WORDS(INTERN)
+    if ((zero = PyLong_FromLong(0)) == NULL || (dots = PyTuple_Pack(1, Py_Ellipsis)) == NULL) return NULL;
+    if (PyType_Ready(&OperatorType) < 0 || PyType_Ready(&StepType) < 0) return NULL;
     return PyModule_Create(&definition);
 }

@@ -1,4 +1,4 @@
-/* Small steps of optimisers, compiled by `backends/cpu/compiled/steps.py`: what each asks of its tensors and settings. */
+/* Small steps of optimisers, compiled by `backends/cpu/compiled/steps.py`: what each asks of tensors and settings. */
 
 /* Whether a setting is of the kind that it was: floats that are not zero may differ, all else is part of the loop. */
 static int alike(PyObject *was, PyObject *now) {
@@ -13,8 +13,8 @@ static int alike(PyObject *was, PyObject *now) {
 static PyObject *again(PyObject *module, PyObject *args) {
     PyObject *columns, *before, *task, *lists, *settings, *key, *name, *was, *now;
     Py_ssize_t function, units, at = 0, also = 0;
-    if (!PyArg_ParseTuple(args, "(O!O!O!nn)O!O!", &PyList_Type, &columns, &PyDict_Type, &before, &PyByteArray_Type, &task,
-                          &function, &units, &PyList_Type, &lists, &PyDict_Type, &settings)) return NULL;
+    if (!PyArg_ParseTuple(args, "(O!O!O!nn)O!O!", &PyList_Type, &columns, &PyDict_Type, &before, &PyByteArray_Type,
+                          &task, &function, &units, &PyList_Type, &lists, &PyDict_Type, &settings)) return NULL;
     char *head = PyByteArray_AS_STRING(task), ***addresses = (char ***)head;
     double *number = (double *)(head + 2 * sizeof(char *)), *end = (double *)(head + PyByteArray_GET_SIZE(task));
     Py_ssize_t n = PyList_GET_SIZE(lists), rows = n ? PyList_GET_SIZE(PyList_GET_ITEM(columns, 0)) : 0;
@@ -32,8 +32,7 @@ static PyObject *again(PyObject *module, PyObject *args) {
             if (k != 1) {
                 if (a != PyList_GET_ITEM(column, i)) Py_RETURN_FALSE;
             } else {
-                if (!is_plain(a) || descr_of(a) != descr_of(p) || !same_shape(a, p)) Py_RETURN_FALSE;
-                if ((((Array *)a)->flags & DENSE) != DENSE) Py_RETURN_FALSE;
+                if (!is_plain(a) || !are_alike(a, p) || !is_dense(a)) Py_RETURN_FALSE;
                 (*addresses)[i * n + 1] = ((Array *)a)->data;
             }
         }

@@ -132,6 +132,35 @@ def test_views_are_one_call_and_joins_two(compiled):
     assert set(lines[5:]) <= {"[]", "['op']"}
 
 
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_many_cotangents_are_added_as_numpy_adds_them(compiled, engine):
+    """To the bit: of few numbers and of many, with gaps and without, of every float; seeds are not written to."""
+    lines = program(
+        """
+        import numpy as np
+        import lucidgrad as lg
+
+        rng = np.random.default_rng(0)
+        for dtype in (np.float16, np.float32, np.float64):
+            for shape in ((), (0,), (1,), (7,), (64,), (65,), (8, 8), (3, 50), (2, 1, 3)):
+                for turned in (False, True):
+                    given = [(rng.standard_normal(shape) * 10.0**k).astype(dtype) for k in range(-3, 3)]
+                    given = [a.T if turned else a for a in given]
+                    x = lg.tensor(np.ones(given[0].shape, dtype), requires_grad=True)
+                    before = [a.copy() for a in given]
+                    lg.autograd.backward([x * 1 for _ in given], [lg.asarray(a) for a in given])
+                    total = given[-1]
+                    for a in given[-2::-1]:
+                        total = total + a
+                    assert x.grad.numpy().tobytes() == total.tobytes(), (dtype, shape, turned)
+                    assert all(a.tobytes() == b.tobytes() for a, b in zip(given, before))
+        print("same")
+        """,
+        LUCIDGRAD_ENGINE=engine,
+    )
+    assert lines == ["same"]
+
+
 def test_nothing_is_kept_of_calls_that_are_over(compiled):
     """References to what calls share are as many as before, and so are blocks of memory; with errors and without."""
     lines = program(
