@@ -2,6 +2,7 @@
 
 import array
 import functools
+import math
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -164,6 +165,11 @@ class CPU(Backend):
 
     def device_of(self, array: Any) -> Device:
         return _HERE
+
+    def absent(self, shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+        if math.prod(shape) * dtype.itemsize < _LARGE:
+            return self.zeros(shape, dtype, where)
+        return np.broadcast_to(self.zeros((), dtype, where), shape)
 
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any, where: Any) -> Any:
         dtype = native(dtype)

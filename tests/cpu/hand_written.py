@@ -16,8 +16,20 @@ import numpy as np
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from lucidgrad.backends.cpu.compiled import building, library, memory, panels, pools, puts, rows, threads, windows
+from lucidgrad.backends.cpu.compiled import (
+    building,
+    library,
+    memory,
+    panels,
+    pools,
+    puts,
+    recurrence,
+    rows,
+    threads,
+    windows,
+)
 from lucidgrad.backends.cpu.kernels import (
+    recurrence as recurrence_kernels,
     reduction,
     rows as row_kernels,
     shape as shape_kernels,
@@ -26,10 +38,11 @@ from lucidgrad.backends.cpu.kernels import (
 
 KERNELS: dict[str, Callable[..., Any]] = {
     name: function
-    for module in (row_kernels, reduction, shape_kernels, window_kernels)
+    for module in (row_kernels, reduction, shape_kernels, window_kernels, recurrence_kernels)
     for name, function in module.TABLE.items()
 }
 MODULES = {"rows": rows, "pools": pools, "puts": puts, "windows": windows, "panels": panels}
+MODULES["recurrence"] = recurrence
 LIBRARIES = {**{name: module._LIBRARY for name, module in MODULES.items()}, "norms": rows._NORMS}
 
 
@@ -52,7 +65,17 @@ def packed_product(a: Any, w: Any) -> Any:
     return y
 
 
-KERNELS["packed_product"] = packed_product
+def turned_product(a: Any, b: Any, *before: Any) -> Any:
+    """``a.T @ b`` and the sums of a's columns, added to what was before, if there was something."""
+    if len(a) < panels.WORTH:
+        results = a.T @ b, a.sum(0)
+        return tuple(x + y for x, y in zip(results, before or (0, 0), strict=True))
+    y, sums = (x.copy() for x in before or (np.full((a.shape[1], b.shape[1]), np.nan, a.dtype), a[0] * np.nan))
+    panels.turned_product(a, b, y, sums, bool(before))
+    return y, sums
+
+
+KERNELS |= {"packed_product": packed_product, "turned_product": turned_product}
 #: Rows and columns: single ones, odd numbers, more than a part of a sum.
 SHAPES = [(1, 1), (5, 1), (1, 33), (7, 13), (70, 19), (3, 2, 45), (2, 2500)]
 SPECIAL = (np.nan, np.inf, -np.inf)
@@ -216,6 +239,31 @@ class Calls:
                 yield "packed_product", (a, w), {}
                 yield "packed_product", (self.floats(rows_, 2 * width)[:, :width], self.floats(columns, width).T), {}
 
+    def turned(self) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+        for rows_ in (1, 7, 64, 65, 150):  # blocks, and what is left of them
+            for width, columns in ((1, 1), (12, 16), (15, 33), (29, 13), (300, 64)):
+                a, b = self.floats(rows_, width), self.floats(rows_, columns)
+                yield "turned_product", (a, b), {}
+                yield "turned_product", (a, b, self.floats(width, columns), self.floats(width)), {}
+
+    def recurrence(self) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+        for steps, batch, n in ((1, 5, 3), (4, 1, 20), (5, 4, 33), (3, 30, 7)):
+            gy, h, c = self.floats(steps, batch, 2 * n)[..., ::2], self.floats(batch, n), self.floats(2 * batch, n)[::2]
+            for kind, gates, kept, states in (("lstm", 4, 5, (h, c)), ("gru", 3, 4, (h,)), ("rnn", 1, 0, (h,))):
+                x, w, b = self.floats(batch, steps, gates * n), self.floats(gates * n, n), self.floats(gates * n)
+                given = (np.swapaxes(x, 0, 1), *states, w / n**0.5)
+                inner = [self.floats(steps, batch, kept * n) * 0] if kept else []
+                for keywords in ({}, {"nonlinearity": "relu"}) if kind == "rnn" else ({},):
+                    yield f"{kind}_sequence", given, keywords
+                    yield f"{kind}_sequence", (*given, b), keywords
+                    with compiled(False):
+                        made = KERNELS[f"{kind}_sequence"](*given, **keywords)
+                    made = made if kept else (made,)
+                    yield f"{kind}_sequence_pull", (gy, *inner, *made, *given[1:]), keywords
+                if kind == "lstm":  # the cell states are asked for, too
+                    inner[0][..., 4 * n :] = self.floats(steps, batch, n)
+                    yield "lstm_sequence_pull", (gy, *inner, *made, *given[1:]), {}
+
 
 #: Sizes, window, stride, padding and dilation along one, two and three axes.
 GEOMETRIES = [
@@ -231,6 +279,7 @@ GEOMETRIES = [
 ]
 
 FAMILIES = ("softmax", "cross_entropy", "normalisation", "sums", "puts", "pools", "windows", "packed")
+FAMILIES += "turned", "recurrence"
 #: What must agree in every bit, because C does the same operations in the same order.
 EXACT = ("any", "take_put", "put_along_axis_add", "max_pool", "pool_put", "avg_pool", "avg_pool_put")
 
@@ -360,13 +409,40 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
     "panels": [
         ("packed", "r[i] += u * two", "r[i] += u * one", "rows)"),
         ("packed", "k * t->down", "k * t->along", "pack_panels)"),
-        ("packed", "s[i][c]", "r[i][c]", "rows)"),
-        ("packed", "r[i][c - LANES]", "s[i][c - LANES]", "rows)"),
+        ("packed", "s[c]", "r[c]", "put)"),
+        ("packed", "r[c - LANES]", "s[c - LANES]", "put)"),
         ("packed", "i * a_row + k", "i * width + k", "rows)"),
         ("packed", "p * width * WIDE", "0 * width * WIDE", "panel_product)"),
         ("packed", "I p = begin", "I p = begin + 1", "pack_panels)"),
         ("packed", "I k = 0", "I k = 1", "rows)"),
         ("packed", "row += some", "row += some + 1", "panel_product)"),
+        ("turned", "r[i] += u * two", "r[i] += u * one", "tile)"),
+        ("turned", "s[i][c] = from[c]", "s[i][c] = 0", "tile)"),
+        ("turned", "r[i][c - LANES] = from[c]", "r[i][c - LANES] = 0", "tile)"),
+        ("turned", "s[i] = LOAD(from)", "s[i] = LOAD(from + LANES)", "tile)"),
+        ("turned", "first += COLUMNS", "first += COLUMNS + 1", "add_columns)"),
+        ("turned", "k || t->adds", "t->adds", "turned_product)"),
+        ("turned", "if (!t->adds)", "if (t->adds)", "turned_product)"),
+        ("turned", "c - whole", "0", "turned_product)"),
+        ("turned", "? columns : WIDE", "? columns : columns", "turned_product)"),
+    ],
+    "recurrence": [
+        ("recurrence", "a[k] + x[k] + b[k]", "a[k] + x[k]", "lstm_cell)"),
+        ("recurrence", "1 + EXP", "2 + EXP", "sigmoid)"),
+        ("recurrence", "(step - 1) * size", "0 * size", "lstm_sequence)"),
+        ("recurrence", "step ? 5 * n : n", "5 * n", "lstm_sequence)"),
+        ("recurrence", "r * t->x_row", "r * 4 * n", "lstm_sequence)"),
+        ("recurrence", "gc[k] += to_c[k]", "gc[k] += 0", "lstm_cell_pull)"),
+        ("recurrence", "t->gh[k] = t->gc[k] = 0", "t->gh[k] = t->gc[k] = 1", "lstm_sequence_pull)"),
+        ("recurrence", "r * t->to_c_row", "r * n", "lstm_sequence_pull)"),
+        ("recurrence", "a[k] + b[k]", "a[k]", "gru_cell)"),
+        ("recurrence", "h[k] - s[k + 2 * n]", "h[k]", "gru_cell)"),
+        ("recurrence", "t->gh[k] = t->product[k] = 0", "t->gh[k] = t->product[k] = 1", "gru_sequence_pull)"),
+        ("recurrence", "product[k] + gy[k]", "gy[k]", "gru_cell_pull)"),
+        ("recurrence", "y[k] + x[k] + b[k]", "y[k] + x[k]", "rnn_sequence)"),
+        ("recurrence", "y[k] > 0 ||", "y[k] > 1 ||", "rnn_sequence)"),
+        ("recurrence", "y[k] > 0 ?", "1 ?", "rnn_sequence_pull)"),
+        ("recurrence", "t->gh[k] = 0", "t->gh[k] = 1", "rnn_sequence_pull)"),
     ],
 }
 

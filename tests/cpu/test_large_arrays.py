@@ -5,6 +5,7 @@ import pytest
 
 import lucidgrad as lg
 from lucidgrad.backends.cpu.compiled import building, elementwise, layouts, memory, threads
+from lucidgrad.core import device
 from lucidgrad.core.primitive import registry
 
 N = 40_000
@@ -262,3 +263,34 @@ def test_other_arrays_keep_numpys_allocator():
     name = np._core.multiarray.get_handler_name
     assert name(np.empty(1 << 18, "f4")) == "default_allocator"
     assert name(lg.tanh(lg.ones(1 << 18)).detach().numpy()) == "lucidgrad"
+
+
+def test_a_cotangent_that_never_came_is_one_number():
+    zeros = device.backend_named("cpu").absent((400, 300), np.dtype("float32"), None)
+    assert zeros.shape == (400, 300)
+    assert zeros.strides == (0, 0)
+    assert not zeros.any()
+
+
+@pytest.mark.parametrize("function", [lg.unstack, lambda x: lg.split(x, 1), lg.linalg.slogdet, lg.linalg.qr])
+def test_gradients_may_be_written_where_a_cotangent_never_came(function):
+    x = lg.asarray(RNG.normal(size=(2, 300, 300)), requires_grad=True)
+    function(x)[0].sum().backward()
+    want = x.grad.numpy() + 1
+    x.grad.add_(1)
+    assert np.array_equal(x.grad.numpy(), want)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_gradients_of_recurrent_layers_whose_inner_values_are_large(kind):
+    """A wide batch has the gradients of its parts, whose inner values are small."""
+    layer = getattr(lg.nn, kind)(3, 40)
+    x = lg.asarray(RNG.normal(size=(50, 48, 3)).astype("f"))
+    results = []
+    for parts in (x,), lg.split(x, 8, axis=1):
+        layer.zero_grad()
+        for part in parts:
+            (layer(part)[0] ** 2).sum().backward()
+        results.append([p.grad.numpy().copy() for p in layer.parameters()])
+    for whole, summed in zip(*results, strict=True):
+        assert np.allclose(whole, summed, rtol=1e-4, atol=1e-3)

@@ -88,9 +88,10 @@ def _parallel() -> Callable[..., None] | None:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_long, ctypes.c_long, ctypes.c_int)(at)
 
 
-def run(function: int, task: bytes, units: int, elements: int) -> None:
-    """Do units of work that have so many elements in all (or take as long as so many)."""
+def run(function: int, task: bytes, units: int, elements: int, grain: int | None = None) -> None:
+    """Do units of work that have so many elements in all (or take as long as so many), so many of them at a time."""
     parallel = _parallel()
     assert parallel is not None  # there is a function
     count = threads.share(elements)
-    parallel(function, task, units, -(-units // (4 * count)) if count > 1 else units, count)
+    some = grain or -(-units // (4 * count))
+    parallel(function, task, units, some if count > 1 else units, count)

@@ -42,9 +42,9 @@ def _tanh_slope(t: Any, out: Any) -> Any:
     return np.subtract(1, out, out=out)
 
 
-def _as_rows(gy: Any) -> Any:
-    """A cotangent with features side by side: one of a sum has a single number in memory."""
-    return gy if gy.strides[-1] == gy.itemsize else np.ascontiguousarray(gy)
+def _is_given(g: Any) -> bool:
+    """Whether a cotangent has numbers other than zero. One that never came has a single number in memory."""
+    return bool(g[(slice(0, 1),) * g.ndim].any() if not any(g.strides) else g.any())
 
 
 def _blocks(steps: int, size: int) -> Iterator[tuple[int, int]]:
@@ -66,11 +66,14 @@ def _before(start: int, end: int, first: Any, y: Any, out: Any) -> Any:
 def _weight_cotangents(a: Any, h: Any, y: Any) -> tuple[Any, Any]:
     """Of the recurrent weights and the bias: one product over all steps."""
     steps, batch, n = a.shape
+    to_w, to_b = np.empty((n, y.shape[2]), a.dtype), np.empty(n, a.dtype)
+    if compiled.weight_cotangents(a, h, y, to_w, to_b):
+        return to_w, to_b
     flat = a.reshape(steps * batch, n)
-    to_w = np.matmul(a[0].T, h)
+    np.matmul(a[0].T, h, out=to_w)
     if steps > 1:
         to_w += np.matmul(flat[batch:].T, y[:-1].reshape((steps - 1) * batch, y.shape[2]))
-    return to_w, np.add.reduce(flat, axis=0)
+    return to_w, np.add.reduce(flat, axis=0, out=to_b)
 
 
 # -- LSTM ----------------------------------------------------------------------------------------
@@ -91,18 +94,16 @@ def _lstm_step(a: Any, c: Any, inner: Any, hidden: Any, buffer: Any) -> None:
 def lstm_sequence(x: Any, h: Any, c: Any, w: Any, b: Any = None) -> Any:
     (steps, batch, _), n, dtype = x.shape, h.shape[1], x.dtype
     hidden, inner = memory.empty((steps, batch, n), dtype), memory.empty((steps, batch, 5 * n), dtype)
+    if compiled.lstm_sequence(x, h, c, w, b, inner, hidden):
+        return hidden, inner
     a, buffer, turned = np.empty((batch, 4 * n), dtype), np.empty((batch, n), dtype), w.T
-    step = compiled.lstm_step(a, x, b, c, inner, hidden)
     with np.errstate(over="ignore"):
         for t in range(steps):
             np.matmul(h, turned, out=a)
-            if step is not None:
-                step(t)
-            else:
-                a += x[t]
-                if b is not None:
-                    a += b
-                _lstm_step(a, inner[t - 1, :, 4 * n :] if t else c, inner[t], hidden[t], buffer)
+            a += x[t]
+            if b is not None:
+                a += b
+            _lstm_step(a, inner[t - 1, :, 4 * n :] if t else c, inner[t], hidden[t], buffer)
             h = hidden[t]
     return hidden, inner
 
@@ -126,22 +127,17 @@ def _lstm_rates(s: Any, before: Any, out: Any, slope: Any) -> None:
 
 def lstm_sequence_pull(gy: Any, gs: Any, y: Any, s: Any, h: Any, c: Any, w: Any) -> Any:
     (steps, batch, n), dtype = y.shape, s.dtype
-    if gs[..., : 4 * n].any():
+    if _is_given(gs[..., : 4 * n]):
         return _program("lstm_sequence_pull", gy, gs, y, s, h, c, w)
-    used, gy = bool(gs[..., 4 * n :].any()), _as_rows(gy)
+    to_c = gs[..., 4 * n :] if _is_given(gs[..., 4 * n :]) else None
     a = memory.empty((steps, batch, 4 * n), dtype)
     gh, gc = np.zeros((batch, n), dtype), np.zeros((batch, n), dtype)
-    step = compiled.lstm_step_pull(gy, gh, gs if used else None, s, c, gc, a)
-    if step is None:
-        _lstm_pull_steps(gy, gs if used else None, s, c, w, a, gh, gc)
-    else:
-        for t in range(steps - 1, -1, -1):
-            step(t)
-            np.matmul(a[t], w, out=gh)
+    if not compiled.lstm_sequence_pull(gy, to_c, s, c, w, gh, gc, a):
+        _lstm_pull_steps(gy, to_c, s, c, w, a, gh, gc)
     return a, gh, gc, *_weight_cotangents(a, h, y)
 
 
-def _lstm_pull_steps(gy: Any, gs: Any, s: Any, c: Any, w: Any, a: Any, gh: Any, gc: Any) -> None:
+def _lstm_pull_steps(gy: Any, to_c: Any, s: Any, c: Any, w: Any, a: Any, gh: Any, gc: Any) -> None:
     """Fill a with the cotangents of all gates, gh and gc with those of the states at the start."""
     steps, batch, n = gy.shape
     cells, now, blocks = s[..., 4 * n :], np.empty_like(gh), list(_blocks(steps, batch * 4 * n))
@@ -154,8 +150,8 @@ def _lstm_pull_steps(gy: Any, gs: Any, s: Any, c: Any, w: Any, a: Any, gh: Any, 
             gh += gy[t]
             np.multiply(gh, slope[t - start], out=now)
             gc += now
-            if gs is not None:
-                gc += gs[t, :, 4 * n :]
+            if to_c is not None:
+                gc += to_c[t]
             gates = row[:, : 3 * n].reshape(batch, 3, n)
             gates *= gc[:, None]
             row[:, 3 * n :] *= gh
@@ -182,17 +178,15 @@ def _gru_step(x: Any, a: Any, h: Any, inner: Any, hidden: Any, buffer: Any) -> N
 def gru_sequence(x: Any, h: Any, w: Any, b: Any = None) -> Any:
     (steps, batch, _), n, dtype = x.shape, h.shape[1], x.dtype
     hidden, inner = memory.empty((steps, batch, n), dtype), memory.empty((steps, batch, 4 * n), dtype)
+    if compiled.gru_sequence(x, h, w, b, inner, hidden):
+        return hidden, inner
     a, buffer, turned = np.empty((batch, 3 * n), dtype), np.empty((batch, n), dtype), w.T
-    step = compiled.gru_step(a, x, b, h, inner, hidden)
     with np.errstate(over="ignore"):
         for t in range(steps):
             np.matmul(h, turned, out=a)
-            if step is not None:
-                step(t)
-            else:
-                if b is not None:
-                    a += b
-                _gru_step(x[t], a, h, inner[t], hidden[t], buffer)
+            if b is not None:
+                a += b
+            _gru_step(x[t], a, h, inner[t], hidden[t], buffer)
             h = hidden[t]
     return hidden, inner
 
@@ -213,19 +207,14 @@ def _gru_rates(s: Any, before: Any, out: Any, buffer: Any) -> None:
 
 def gru_sequence_pull(gy: Any, gs: Any, y: Any, s: Any, h: Any, w: Any) -> Any:
     (steps, batch, n), dtype = y.shape, s.dtype
-    if gs.any():
+    if _is_given(gs):
         return _program("gru_sequence_pull", gy, gs, y, s, h, w)
-    gy = _as_rows(gy)
     to_x, a = memory.empty((steps, batch, 3 * n), dtype), memory.empty((steps, batch, 3 * n), dtype)
     gh, product = np.zeros((batch, n), dtype), np.zeros((batch, n), dtype)
-    step = compiled.gru_step_pull(gy, product, s, h, y, gh, to_x, a)
-    if step is None:
-        _gru_pull_steps(gy, y, s, h, w, to_x, a, gh, product)
-    else:
-        for t in range(steps - 1, -1, -1):
-            step(t)
-            np.matmul(a[t], w, out=product)
+    if compiled.gru_sequence_pull(gy, s, h, y, w, gh, product, to_x, a):
         gh += product
+    else:
+        _gru_pull_steps(gy, y, s, h, w, to_x, a, gh, product)
     return to_x, gh, *_weight_cotangents(a, h, y)
 
 
@@ -253,6 +242,8 @@ def _gru_pull_steps(gy: Any, y: Any, s: Any, h: Any, w: Any, to_x: Any, a: Any, 
 # -- plain recurrence ----------------------------------------------------------------------------
 def rnn_sequence(x: Any, h: Any, w: Any, b: Any = None, *, nonlinearity: str = "tanh") -> Any:
     hidden, turned = memory.empty(x.shape, x.dtype), w.T
+    if compiled.rnn_sequence(x, h, w, b, nonlinearity == "tanh", hidden):
+        return hidden
     for t in range(len(x)):
         row = hidden[t]
         np.matmul(h, turned, out=row)
@@ -270,6 +261,8 @@ def rnn_sequence(x: Any, h: Any, w: Any, b: Any = None, *, nonlinearity: str = "
 def rnn_sequence_pull(gy: Any, y: Any, h: Any, w: Any, *, nonlinearity: str = "tanh") -> Any:
     steps, batch, n = y.shape
     a, gh = memory.empty(y.shape, y.dtype), np.zeros((batch, n), y.dtype)
+    if compiled.rnn_sequence_pull(gy, y, w, nonlinearity == "tanh", gh, a):
+        return a, gh, *_weight_cotangents(a, h, y)
     for start, end in _blocks(steps, batch * n):
         if nonlinearity == "tanh":
             _tanh_slope(y[start:end], a[start:end])

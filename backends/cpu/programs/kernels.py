@@ -74,15 +74,16 @@ class Kernel(Step):
         width: int | None = None,
         clear: bool = False,
         shared: Sequence[Place | None] = (),
+        calls: Sequence[tuple[str, str]] = (),
     ) -> None:
         """``fields``: see `_task`, `WRONG` among them where a kernel may find that something is.
 
         ``width``: of rows, where units are such; ``shared``: what every row asks for, all of it; ``clear``: the last
-        result is zero before.
+        result is zero before; ``calls``: other kernels that this one calls.
         """
         self.fields, self.made, self.elements, self.clear = fields, list(made), elements, clear
         self._shared = {p.buffer.number for p in shared if p is not None}
-        self.kernels = [(name, made[0].dtype.char)]
+        self.kernels = [(name, made[0].dtype.char), *calls]
         self.units, self.width, self.checks = units, width, WRONG in fields
         self.grain = max(1, min(-(-units // 8), 32768 * units // max(elements, 1)))
 

@@ -1,4 +1,4 @@
-"""Recurrent layers: a loop over time in C, with the hand-written kernels of cells.
+"""Recurrent layers: the kernels of whole sequences, which eager calls run as well, so that results are theirs.
 
 Examples of a batch do not know of each other: threads share them, and each goes through all steps with its own.
 """
@@ -7,20 +7,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lucidgrad.backends.cpu.compiled import blas, panels, threads
+from lucidgrad.backends.cpu.compiled import blas, panels, recurrence
+from lucidgrad.backends.cpu.compiled.recurrence import WORK
 from lucidgrad.levels.program import Equation, Variable
 
-from . import reductions
-from .kernels import Kernel, Written, address, direct
+from .kernels import Kernel, Written, address, call, word
 from .places import Immediate, Place, whole
 from .planning import Planner
-from .products import call as product, is_large, matrices
-from .steps import real
+from .products import call as product, is_large
 
 __all__ = ["HANDLERS"]
-
-#: A unit of a cell takes about as long as this many elements of other loops.
-WORK = 4
 
 
 def _accepts(equation: Equation) -> bool:
@@ -29,187 +25,137 @@ def _accepts(equation: Equation) -> bool:
     arrays = [*given, *equation.results]
     if any(type(v) is not Variable for v in given) or len({v.dtype for v in arrays}) > 1:
         return False
-    char, kind = arrays[0].dtype.char, equation.primitive.name.partition("_")[0]
+    char = arrays[0].dtype.char
     if char not in "fd" or not all(v.size for v in arrays) or blas.functions() is None:
         return False
-    names = [] if kind == "rnn" else [f"recurrence.{kind}_step", f"recurrence.{kind}_step_pull"]
-    return all(address(name, char) is not None for name in names)
+    return panels.width(char) is not None and address(f"recurrence.{equation.primitive.name}", char) is not None
 
 
 class _Layer:
-    """A layer over time: its arrays by their names in C, all without gaps, and the lines of its loop."""
+    """A layer over time: what its kernels ask for, all arrays without gaps."""
 
-    def __init__(self, planner: Planner, states: Variable, **given: Variable | None) -> None:
+    def __init__(self, planner: Planner, states: Variable) -> None:
         """``states``: hidden states of all steps, whose shape and dtype all others follow."""
         self.planner, self.dtype = planner, states.dtype
-        self.steps, self.batch, self.n = states.shape
-        self.size = self.batch * self.n
-        self.kind, self.letter = real(self.dtype), self.dtype.char.replace("f", "s")
-        self.given = {w: planner.contiguous(planner.place(v)) for w, v in given.items() if v is not None}
-        self.made: dict[str, Place] = {}
-        self.kernels: list[tuple[str, str]] = []
-        wide = panels.width(self.dtype.char)
-        #: Columns of the panels that weights are packed in; None where that does not pay, or can't be done.
-        self.wide = wide if self.batch >= panels.WORTH and self.steps > 1 else None
+        self.shape = self.steps, self.batch, self.n = states.shape
         self.work = 0  # products of numbers in all
 
-    def write(self, **variables: Variable) -> None:
-        """Results."""
-        self.made.update({w: self.planner.result(v) for w, v in variables.items()})
+    def given(self, *variables: Variable | None) -> list[Any]:
+        """Where inputs are, or None."""
+        return [None if v is None else self.planner.contiguous(self.planner.place(v)) for v in variables]
 
-    def scratch(self, word: str, *shape: int) -> None:
+    def results(self, *variables: Variable) -> list[Place]:
+        return [self.planner.result(v) for v in variables]
+
+    def scratch(self, *shape: int) -> Place:
         """Memory that nobody else asks for."""
-        self.made[word] = whole(self.planner.buffer(self.dtype, math.prod(shape)), shape)
+        return whole(self.planner.buffer(self.dtype, math.prod(shape)), shape)
 
-    def matmul(self, a: str, width: int, columns: int, c: str, turned: bool = False) -> str:
-        """``c = a @ w``, or the transposed w, for the rows that are worked at; w is packed before where that pays."""
-        self.work += self.steps * self.batch * width * columns
-        if self.wide is not None:
-            return self._panels(self.wide, a, width, columns, c, turned)
-        buffer = self.given["w"].buffer
-        two = Place(buffer, (width, columns), (1, width)) if turned else whole(buffer, (width, columns))
-        text = product(self.letter, whole(buffer, (self.batch, width)), two, self.batch, width, columns)
-        return text.format(a=a, b="w", c=c)
+    def room(self, a: Place) -> list[Place]:
+        """What products are made in, if it is the kernel that makes them: otherwise it reads them there."""
+        return [a] if self.steps > 1 else []
 
-    def _panels(self, wide: int, a: str, width: int, columns: int, c: str, turned: bool) -> str:
-        count, char = -(-columns // wide), self.dtype.char
-        packed = whole(self.planner.buffer(self.dtype, count * width * wide), (count, width, wide))
-        down, along = (1, width) if turned else (columns, 1)
-        fields: list[Any] = [self.given["w"], packed, width, columns, down, along]
+    def weights(self, w: Place, turned: bool) -> list[Any]:
+        """What a kernel is told of w, or the transposed w, which is packed once for all steps if there are several."""
+        if self.steps == 1:
+            return [None, None, 0, 0, 0]
+        char, (width, columns), (down, along) = self.dtype.char, w.shape, (w.shape[1], 1)
+        if turned:
+            width, columns, down, along = columns, width, along, down
+        wide = panels.width(char)
+        assert wide is not None  # it is accepted
+        count = -(-columns // wide)
+        packed = self.scratch(count, width, wide)
+        fields: list[Any] = [w, packed, width, columns, down, along]
         self.planner.append(Kernel("panels.pack_panels", fields, [packed], count, width * columns))
-        self.given["panels"] = packed
-        self.kernels.append(("panels.panel_product", char))
-        rows = ("long", "to - from")
-        fields = [f"{a} + from * {width}", "panels", f"{c} + from * {columns}", rows, width, columns, width, columns]
-        return direct(self.kernels[-1], fields, "0", str(count))
+        self.work = self.steps * self.batch * width * columns
+        return [packed, ("const void *", f"f->kernels.{word('panels.panel_product', char)}"), width, columns, count]
 
-    def of_weights(self, to_w: Variable, gates: int) -> None:
-        """The recurrent weights' cotangent: a product for the first step, and one for all others."""
-        width, batch, n = gates * self.n, self.batch, self.n
-
-        def product(rows: int, a: str, y: str, beta: int) -> str:
-            return matrices(self.letter, (112, 111), (width, n, rows), (a, width), (y, n), beta, ("to_w", n))
-
-        lines = [product(batch, "a", "h", 0)]
+    def single(self, a: Place, w: Place, c: Place, turned: bool) -> None:
+        """``c = a @ w``, or the transposed w, where there is but one step: a product of the BLAS's."""
         if self.steps > 1:
-            lines.append(product((self.steps - 1) * batch, f"a + {batch * width}", "y", 1))
-        given = {"a": self.made["a"], "h": self.given["h"], "y": self.given["y"]}
-        step = Written(given, {"to_w": self.planner.result(to_w)}, lines)
-        step.multiplies = is_large(self.steps * batch * width * n)
+            return
+        width, columns = w.shape[::-1] if turned else w.shape
+        two = Place(w.buffer, (width, columns), (1, width)) if turned else whole(w.buffer, (width, columns))
+        letter = self.dtype.char.replace("f", "s")
+        text = product(letter, whole(a.buffer, (self.batch, width)), two, self.batch, width, columns)
+        step = Written({"a": a, "w": w}, {"c": c}, [text.format(a="a", b="w", c="c")])
+        step.multiplies = is_large(self.batch * width * columns)
         self.planner.append(step)
 
-    def cell(self, name: str, fields: Sequence[Any]) -> str:
-        """A call of a cell's kernel for the rows that are worked at."""
-        self.kernels.append((name, self.dtype.char))
-        return direct(self.kernels[-1], fields, "from", "to")
-
-    def finish(self, lines: Sequence[str]) -> None:
-        """Enter the loop as a step: for the rows ``from`` up to ``to``, which are all where the BLAS multiplies."""
-        units, rows = (1, f"0, to = {self.batch}") if self.wide is None else (self.batch, "begin, to = end")
-        elements = self.work // panels.PRODUCTS + self.steps * self.size * WORK
-        lines = [f"const long from = {rows};", "(void)from, (void)to;", *lines]
-        step = Written(self.given, self.made, lines, units=units, elements=elements, kernels=self.kernels)
-        share = -(-self.batch // (threads.get_num_threads() * panels.WORTH)) * panels.WORTH
-        step.grain = max(panels.WORTH, share)  # more rows at a time read the weights less often
-        step.multiplies = is_large(self.work)
+    def run(self, name: str, weights: Sequence[Any], places: Sequence[Any], numbers: Sequence[int], made: Any) -> None:
+        """The kernel for all steps, whose units are rows."""
+        elements = self.work // panels.PRODUCTS + math.prod(self.shape) * WORK
+        fields = [*weights, *places, *self.shape, *numbers]
+        calls = [("panels.panel_product", self.dtype.char)] if self.steps > 1 else []
+        step = Kernel(f"recurrence.{name}", fields, made, self.batch, elements, calls=calls)
+        step.grain = recurrence.share(self.batch)
         self.planner.append(step)
 
-    def of_bias(self, to_b: Variable, word: str = "a") -> None:
-        """The bias's cotangent: sums over all steps and rows."""
-        flat = whole(self.made[word].buffer, (self.steps * self.batch, to_b.size))
-        reductions.plan_sum(self.planner, flat, self.planner.result(to_b), [0])
-
-    def forwards(self, *lines: str) -> list[str]:
-        return [f"for (long t = 0; t < {self.steps}; t++) {{", *lines, "}"]
-
-    def backwards(self, *lines: str) -> list[str]:
-        return [f"for (long t = {self.steps - 1}; t >= 0; t--) {{", *lines, "}"]
-
-    def zeros(self, *words: str) -> list[str]:
-        cleared = " = ".join(f"{w}[k]" for w in words)
-        return [f"for (long k = from * {self.n}; k < to * {self.n}; k++) {cleared} = 0;"]
+    def of_weights(self, a: Place, h: Place, y: Place, to_w: Variable, to_b: Variable) -> None:
+        """The recurrent weights' and the bias's cotangents: products and sums over the first step, and all others."""
+        batch, n, width, kernel = self.batch, self.n, to_b.size, ("panels.turned_product", self.dtype.char)
+        lines = []
+        for steps, first, second, adds in ((1, "a", "h", 0), (self.steps - 1, f"a + {batch * width}", "y", 1)):
+            if steps:
+                fields = [first, second, "to_w", "to_b", steps * batch, width, n, adds]
+                work = steps * batch * width * n // panels.PRODUCTS
+                lines.append(call(kernel, fields, str(-(-width // panels.TILE)), str(work)))
+        made = dict(zip(("to_w", "to_b"), self.results(to_w, to_b), strict=True))
+        self.planner.append(Written({"a": a, "h": h, "y": y}, made, lines, kernels=[kernel]))
 
 
 # -- plain recurrence ------------------------------------------------------------------------------
+def _is_tanh(equation: Equation) -> int:
+    return int(equation.keywords.get("nonlinearity", "tanh") == "tanh")
+
+
 def _plan_rnn(planner: Planner, equation: Equation) -> None:
-    x, h, w, b = (*equation.inputs, None)[:4]
-    layer = _Layer(planner, equation.results[0], x=x, h=h, w=w, b=b)
-    layer.write(hidden=equation.results[0])
-    n, size, kind = layer.n, layer.size, layer.kind
-    function = {"tanh": f"tanh{'f' if kind == 'float' else ''}(row[k])"}
-    value = function.get(equation.keywords.get("nonlinearity", "tanh"), "row[k] > 0 || row[k] != row[k] ? row[k] : 0")
-    each = f"#pragma omp simd\nfor (long k = 0; k < {n}; k++)"
-    lines = layer.forwards(
-        f"{kind} *const now = hidden + t * {size};",
-        layer.matmul(f"(t ? hidden + (t - 1) * {size} : h)", n, n, "now", turned=True),
-        "for (long e = from; e < to; e++) {",
-        f"{kind} *const row = now + e * {n};",
-        f"const {kind} *const in = x + t * {size} + e * {n};",
-        f"{each} row[k] = row[k] + in[k]{'' if b is None else ' + b[k]'};",
-        f"{each} row[k] = {value};",
-        "}",
-    )
-    layer.finish(lines)
+    layer = _Layer(planner, equation.results[0])
+    x, h, w, b = layer.given(*(*equation.inputs, None)[:4])
+    (hidden,) = layer.results(*equation.results)
+    weights = layer.weights(w, turned=True)
+    layer.single(h, w, hidden, turned=True)
+    numbers = layer.batch * layer.n, layer.n, _is_tanh(equation)
+    layer.run("rnn_sequence", weights, [x, h, b, hidden], numbers, [hidden])
 
 
 def _plan_rnn_pull(planner: Planner, equation: Equation) -> None:
-    (gy, y, h, w), (a, gh, to_w, to_b) = equation.inputs, equation.results
-    layer = _Layer(planner, y, gy=gy, y=y, h=h, w=w)
-    layer.write(a=a, gh=gh)
-    n, size, kind = layer.n, layer.size, layer.kind
-    tanh = equation.keywords.get("nonlinearity", "tanh") == "tanh"
-    slope = "1 - now[k] * now[k]" if tanh else f"({kind})(now[k] > 0)"
-    lines = layer.backwards(
-        f"const {kind} *const now = y + t * {size}, *const above = gy + t * {size};",
-        f"{kind} *const row = a + t * {size};",
-        "#pragma omp simd",
-        f"for (long k = from * {n}; k < to * {n}; k++) row[k] = ({slope}) * (gh[k] + above[k]);",
-        layer.matmul("row", n, n, "gh"),
-    )
-    layer.finish([*layer.zeros("gh"), *lines])
-    layer.of_weights(to_w, 1)
-    layer.of_bias(to_b)
+    layer = _Layer(planner, equation.inputs[1])
+    gy, y, h, w = layer.given(*equation.inputs)
+    a, gh = layer.results(*equation.results[:2])
+    numbers = layer.batch * layer.n, layer.n, _is_tanh(equation)
+    layer.run("rnn_sequence_pull", layer.weights(w, turned=False), [gy, y, gh, a], numbers, [gh, a])
+    layer.single(a, w, gh, turned=False)
+    layer.of_weights(a, h, y, *equation.results[2:])
 
 
 # -- LSTM ------------------------------------------------------------------------------------------
 def _plan_lstm(planner: Planner, equation: Equation) -> None:
-    x, h, c, w, b = (*equation.inputs, None)[:5]
-    layer = _Layer(planner, equation.results[0], x=x, h=h, c=c, w=w, b=b)
-    layer.write(hidden=equation.results[0], inner=equation.results[1])
-    n, size = layer.n, layer.size
-    layer.scratch("a", layer.batch, 4 * n)
-    fields = [
-        *("a", f"x + t * {4 * size}", None if b is None else "b", *_cells(n, size)[:1]),
-        *(f"inner + t * {5 * size}", f"hidden + t * {size}", n, 4 * n, _cells(n, size)[1]),
-    ]
-    name = "recurrence.lstm_step"
-    step = layer.matmul(f"(t ? hidden + (t - 1) * {size} : h)", n, 4 * n, "a", turned=True)
-    layer.finish(layer.forwards(step, layer.cell(name, fields)))
-
-
-def _cells(n: int, size: int) -> tuple[str, tuple[str, str]]:
-    """Where the cell states before a step are, and how far apart rows of them."""
-    return f"t ? inner + (t - 1) * {5 * size} + {4 * n} : c", ("long", f"t ? {5 * n} : {n}")
+    layer = _Layer(planner, equation.results[0])
+    x, h, c, w, b = layer.given(*(*equation.inputs, None)[:5])
+    hidden, inner = layer.results(*equation.results)
+    batch, width = layer.batch, 4 * layer.n
+    a, weights = layer.scratch(batch, width), layer.weights(w, turned=True)
+    made = [inner, hidden, *layer.room(a)]
+    layer.single(h, w, a, turned=True)
+    layer.run("lstm_sequence", weights, [x, h, c, b, a, inner, hidden], (batch * width, width), made)
 
 
 def _plan_lstm_pull(planner: Planner, equation: Equation) -> None:
-    (gy, gs, y, s, h, c, w), (a, gh, gc, to_w, to_b) = equation.inputs, equation.results
-    layer = _Layer(planner, y, gy=gy, y=y, inner=s, h=h, c=c, w=w)
-    layer.write(a=a, gh=gh, gc=gc)
-    n, size = layer.n, layer.size
+    gs = equation.inputs[1]
+    layer = _Layer(planner, equation.inputs[2])
+    gy, y, s, h, c, w = layer.given(equation.inputs[0], *equation.inputs[2:])
+    a, gh, gc = layer.results(*equation.results[:3])
+    batch, n = layer.batch, layer.n
     slopes = _slopes(planner, gs, 4 * n)
-    if slopes is not None:
-        layer.given["gs"] = slopes
-    before, row = _cells(n, size)
-    fields = [
-        *(f"gy + t * {size}", "gh", None if slopes is None else f"gs + t * {5 * size} + {4 * n}"),
-        *(f"inner + t * {5 * size}", before, "gc", f"a + t * {4 * size}", n, n, 5 * n, row),
-    ]
-    name = "recurrence.lstm_step_pull"
-    lines = layer.backwards(layer.cell(name, fields), layer.matmul(f"a + t * {4 * size}", 4 * n, n, "gh"))
-    layer.finish([*layer.zeros("gh", "gc"), *lines])
-    layer.of_weights(to_w, 4)
-    layer.of_bias(to_b)
+    rows = batch * 5 * n, 5 * n
+    to_c = None if slopes is None else Place(slopes.buffer, layer.shape, (*rows, 1), slopes.offset + 4 * n)
+    numbers = batch * n, n, *rows
+    weights = layer.weights(w, turned=False)
+    layer.run("lstm_sequence_pull", weights, [gy, to_c, s, c, gh, gc, a], numbers, [gh, gc, a])
+    layer.single(a, w, gh, turned=False)
+    layer.of_weights(a, h, y, *equation.results[3:])
 
 
 def _slopes(planner: Planner, gs: Variable, width: int) -> Place | None:
@@ -233,39 +179,30 @@ def _slopes(planner: Planner, gs: Variable, width: int) -> Place | None:
 
 # -- GRU -------------------------------------------------------------------------------------------
 def _plan_gru(planner: Planner, equation: Equation) -> None:
-    x, h, w, b = (*equation.inputs, None)[:4]
-    layer = _Layer(planner, equation.results[0], x=x, h=h, w=w, b=b)
-    layer.write(hidden=equation.results[0], inner=equation.results[1])
-    n, size = layer.n, layer.size
-    layer.scratch("a", layer.batch, 3 * n)
-    before = f"(t ? hidden + (t - 1) * {size} : h)"
-    fields = [
-        *("a", f"x + t * {3 * size}", None if b is None else "b", before),
-        *(f"inner + t * {4 * size}", f"hidden + t * {size}", n, 3 * n, n),
-    ]
-    name = "recurrence.gru_step"
-    step = layer.matmul(before, n, 3 * n, "a", turned=True)
-    layer.finish(layer.forwards(step, layer.cell(name, fields)))
+    layer = _Layer(planner, equation.results[0])
+    x, h, w, b = layer.given(*(*equation.inputs, None)[:4])
+    hidden, inner = layer.results(*equation.results)
+    batch, width = layer.batch, 3 * layer.n
+    a, weights = layer.scratch(batch, width), layer.weights(w, turned=True)
+    made = [inner, hidden, *layer.room(a)]
+    layer.single(h, w, a, turned=True)
+    layer.run("gru_sequence", weights, [x, h, b, a, inner, hidden], (batch * width, width), made)
 
 
 def _plan_gru_pull(planner: Planner, equation: Equation) -> None:
-    (gy, gs, y, s, h, w), (to_x, gh, to_w, to_b) = equation.inputs, equation.results
-    layer = _Layer(planner, y, gy=gy, y=y, inner=s, h=h, w=w)
-    layer.write(to_x=to_x, gh=gh)
-    n, size = layer.n, layer.size
-    layer.scratch("a", layer.steps, layer.batch, 3 * n)
-    layer.scratch("product", layer.batch, n)
+    gs = equation.inputs[1]
+    layer = _Layer(planner, equation.inputs[2])
+    gy, y, s, h, w = layer.given(equation.inputs[0], *equation.inputs[2:])
+    to_x, gh = layer.results(*equation.results[:2])
+    steps, batch, n = layer.shape
+    a, through = layer.scratch(steps, batch, 3 * n), layer.scratch(batch, n)
     _slopes(planner, gs, 4 * n)
-    fields = [
-        *(f"gy + t * {size}", "product", f"inner + t * {4 * size}", f"t ? y + (t - 1) * {size} : h", "gh"),
-        *(f"to_x + t * {3 * size}", f"a + t * {3 * size}", n, n, n),
-    ]
-    name = "recurrence.gru_step_pull"
-    lines = layer.backwards(layer.cell(name, fields), layer.matmul(f"a + t * {3 * size}", 3 * n, n, "product"))
-    lines.append(f"for (long k = from * {n}; k < to * {n}; k++) gh[k] += product[k];")
-    layer.finish([*layer.zeros("gh", "product"), *lines])
-    layer.of_weights(to_w, 3)
-    layer.of_bias(to_b)
+    weights, made = layer.weights(w, turned=False), [gh, through, to_x, a]
+    layer.run("gru_sequence_pull", weights, [gy, s, h, y, *made], (batch * n, n), made)
+    layer.single(a, w, through, turned=False)
+    lines = [f"for (long k = 0; k < {batch * n}; k++) gh[k] = directly[k] + through[k];"]
+    planner.append(Written({"directly": gh, "through": through}, {"gh": gh}, lines, elements=batch * n))
+    layer.of_weights(a, h, y, *equation.results[2:])
 
 
 HANDLERS: dict[str, tuple[Callable[[Equation], bool], Callable[[Planner, Equation], None]]] = {
