@@ -8,7 +8,6 @@
 #include "walk.h"
 #include "updates.h"
 
-/* -- the module -------------------------------------------------------------------------------------- */
 static Py_ssize_t place_of(PyObject *type, const char *name) {
     PyObject *slot = PyObject_GetAttrString(type, name);
     if (slot == NULL) return -1;

@@ -31,18 +31,18 @@ _KNOWN = {
     _text(lambda xp, g, *, axis: xp.unstack(g, axis=axis)): 8,
     _text(lambda xp, g, y: xp.tanh_pull(g, y)): 9,
 }
-_PLACED, _CUT, _ROWS = 5, 7, 10  # the rules of `index` and `concat`, and a sum of rows
+_PLACED, _CUT, _TANH, _ROWS = 5, 7, 9, 10  # the rules of `index`, `concat` and `tanh`, and a sum of rows
 _MATRICES, _KEPT_FIRST, _TURN_FIRST, _TURN_SECOND = 11, 1, 2, 4  # a product, what of it comes first, what is transposed
-#: Rules that are known by their names.
+#: Rules that are known by their names, and the operators that they call.
 _NAMED = {
-    "lucidgrad.ops.shape.joining._concat_vjp": _CUT,
-    "lucidgrad.ops.linalg.products._left": _MATRICES + _TURN_SECOND,
-    "lucidgrad.ops.linalg.products._right": _MATRICES + _KEPT_FIRST + _TURN_FIRST,
-    "lucidgrad.ops.linalg.linear._back": _MATRICES,
-    "lucidgrad.ops.linalg.linear._weights": _MATRICES + _TURN_FIRST,
-    "lucidgrad.ops.linalg.linear._bias": _ROWS,
-    "lucidgrad.ops.linalg.linear._beside": _MATRICES + _KEPT_FIRST + _TURN_SECOND,
-    "lucidgrad.ops.linalg.linear._behind": _MATRICES + _KEPT_FIRST,
+    "lucidgrad.ops.shape.joining._concat_vjp": (_CUT, None),
+    "lucidgrad.ops.linalg.products._left": (_MATRICES + _TURN_SECOND, "linear"),
+    "lucidgrad.ops.linalg.products._right": (_MATRICES + _KEPT_FIRST + _TURN_FIRST, "across"),
+    "lucidgrad.ops.linalg.linear._back": (_MATRICES, "matmul"),
+    "lucidgrad.ops.linalg.linear._weights": (_MATRICES + _TURN_FIRST, "across"),
+    "lucidgrad.ops.linalg.linear._bias": (_ROWS, None),
+    "lucidgrad.ops.linalg.linear._beside": (_MATRICES + _KEPT_FIRST + _TURN_SECOND, "linear"),
+    "lucidgrad.ops.linalg.linear._behind": (_MATRICES + _KEPT_FIRST, "matmul"),
 }
 
 #: Kernels that C knows: they are one call of NumPy's, or two.
@@ -50,11 +50,13 @@ _KERNELS = {"index": 1, "reshape": 2, "matrix_transpose": 3, "concat": 4, "split
 _PRODUCTS = {"matmul": 6, "linear": 7, "across": 8, "affine": 9}
 
 
-def _known_rule(rule: Any) -> tuple[Any, int]:
-    """The code of a rule, and the number that C knows it by."""
+def _known_rule(rule: Any) -> tuple[Any, int, Any]:
+    """The code of a rule, the number that C knows it by, and what it calls in place of the rule on tensors."""
     if getattr(rule, "__closure__", ()) is not None:
-        return None, 0
-    return rule.__code__, _NAMED.get(f"{rule.__module__}.{rule.__qualname__}") or _KNOWN.get(_text(rule), 0)
+        return None, 0, None
+    number, name = _NAMED.get(f"{rule.__module__}.{rule.__qualname__}", (_KNOWN.get(_text(rule), 0), None))
+    name = "tanh_pull" if number == _TANH else name
+    return rule.__code__, number, None if name is None else primitive.registry[name].op
 
 
 def _known_kernel(name: str) -> tuple[int, Any]:
@@ -158,9 +160,9 @@ class Parts:
         for i, rule in [(0, p.joint)] if recipe.joint else [(i, p.rules[i]) for i, _ in recipe.pulls]:
             needs = p.needs(rule)
             keywords = tuple(item.at for item in needs if type(item) is items.Keyword)
-            code, number = _known_rule(rule)
+            code, number, op = _known_rule(rule)
             places = "".join(str(recipe.items.index(item)) for item in needs)
-            pulls.append((rule, code, keywords, places, i, number if number != _PLACED or adds else 0))
+            pulls.append((rule, code, keywords, op, places, i, number if number != _PLACED or adds else 0))
         if adds and pulls[0][-1] != _PLACED:
             return usual
         return self._module.step(usual, recipe.only is not None, recipe.joint is not None, tuple(pulls))

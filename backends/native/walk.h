@@ -4,8 +4,8 @@
 enum Known { CALLED, IDENTITY, PRODUCT, RESHAPED, SWAPPED, PLACED, REJOINED, CUT, UNSTACKED, TANH, ROWS, MATRICES };
 enum { KEPT_FIRST = 1, TURN_FIRST = 2, TURN_SECOND = 4 }; /* what is added to MATRICES */
 
-typedef struct {
-    PyObject *rule, *code, *keywords; /* `code` is the function's when it was found to be a known one */
+typedef struct { /* `code` is the function's when it was found to be a known one; `op` does the same on tensors */
+    PyObject *rule, *code, *keywords, *op;
     const char *places; /* a digit for each thing that the rule is given of what is kept */
     int input, known;
 } Pull;
@@ -33,9 +33,13 @@ static PyObject *tanh_pull(PyObject *h, PyObject *s) { /* h - h * s², as the ke
 static PyObject *pulled_here(const Pull *pull, PyObject *const *args) {
     PyObject *g = args[1], *first = args[2], *second = args[3];
     int known = pull->known, how = known - MATRICES, alike = first && Py_TYPE(g) == Py_TYPE(first);
+    PyObject *one = how > 0 && how & KEPT_FIRST ? first : g, *other = one == g ? first : g, *pair[] = {one, other};
     if (known == IDENTITY) return Py_NewRef(g);
     if (known == PRODUCT) return PyNumber_Multiply(g, first);
     if (known == REJOINED && PyTuple_CheckExact(g)) return PyObject_Vectorcall(concatenate_, args + 1, 2, NULL);
+    if (alike && is_a(g, Tensor_) && pull->op != Py_None
+        && (how < 0 || (is_small_matrix(SLOT(g, Tensor_array)) && is_small_matrix(SLOT(first, Tensor_array)))))
+        return PyObject_Vectorcall(pull->op, pair, 2, NULL);
     if (!is_plain(g)) return NULL;
     if (known == RESHAPED && is_a(first, Meta_))
         return PyObject_CallMethodOneArg(g, s_reshape, PyTuple_GET_ITEM(first, 0));
@@ -44,9 +48,7 @@ static PyObject *pulled_here(const Pull *pull, PyObject *const *args) {
     if (known == UNSTACKED && first == zero && ((Array *)g)->nd > 1) return PySequence_Tuple(g);
     if (known == TANH && alike && ((Array *)g)->nd && are_alike(g, first)) return tanh_pull(g, first);
     if (known == ROWS && is_small_matrix(g)) return summed(g);
-    if (how < 0 || !alike) return NULL;
-    return how & KEPT_FIRST ? dotted(first, !!(how & TURN_FIRST), g, !!(how & TURN_SECOND))
-                            : dotted(g, !!(how & TURN_FIRST), first, !!(how & TURN_SECOND));
+    return how < 0 || !alike ? NULL : dotted(one, !!(how & TURN_FIRST), other, !!(how & TURN_SECOND));
 }
 
 static PyObject *pulled(const Pull *pull, PyObject *xp, PyObject *g, PyObject *saved) {
@@ -177,18 +179,17 @@ static PyObject *step_call(PyObject *self, PyObject *const *args, size_t nargsf,
 
 HOLDER_TYPE(Step, "The rules of a node, one by one.")
 
-/* step(usual, single, joint, pulls): each pull is (rule, code, keywords, places, input, known). */
+/* step(usual, single, joint, pulls): each pull is (rule, code, keywords, op, places, input, known). */
 static PyObject *new_step(PyObject *module, PyObject *args) {
     PyObject *pulls;
     Step *step = new_holder(&StepType, step_call, args);
-    int fine = step && PyArg_ParseTuple(args, "OppO!", &step->usual, &step->single, &step->joint, &PyTuple_Type,
-                                        &pulls);
-    for (; fine && step->pulled < PyTuple_GET_SIZE(pulls) && step->pulled < INPUTS; step->pulled++) {
+    int ok = step && PyArg_ParseTuple(args, "OppO!", &step->usual, &step->single, &step->joint, &PyTuple_Type, &pulls);
+    for (; ok && step->pulled < PyTuple_GET_SIZE(pulls) && step->pulled < INPUTS; step->pulled++) {
         Pull *pull = &step->pulls[step->pulled];
-        fine = PyArg_ParseTuple(PyTuple_GET_ITEM(pulls, step->pulled), "OOO!sii", &pull->rule, &pull->code,
-                                &PyTuple_Type, &pull->keywords, &pull->places, &pull->input, &pull->known);
+        ok = PyArg_ParseTuple(PyTuple_GET_ITEM(pulls, step->pulled), "OOO!Osii", &pull->rule, &pull->code,
+                              &PyTuple_Type, &pull->keywords, &pull->op, &pull->places, &pull->input, &pull->known);
     }
-    if (!fine) Py_CLEAR(step);
+    if (!ok) Py_CLEAR(step);
     return (PyObject *)step;
 }
 
