@@ -6,9 +6,9 @@
 #include "names.h"
 
 #ifdef __AVX512F__
-enum { MOST = 12 }; /* rows at once: as many as there are registers for */
+enum { MOST = 12, MANY = 8 }; /* rows at once: as many as there are registers for, and if fewer are left */
 #else
-enum { MOST = 6 };
+enum { MOST = 6, MANY = 4 };
 #endif
 
 enum {
@@ -80,8 +80,10 @@ EXPORT void NAME(panel_product)(const void *task, long begin, long end)
         for (I rest, some; (rest = t->rows - row) > 0; row += some) {
             REAL *to = y + row * y_row;
             const REAL *of = a + row * a_row;
-            if (rest >= MOST && rest != 8) /* which is twice four */
+            if (rest >= MOST && rest != 8) /* which is twice four where MOST is less */
                 NAME(rows)(to, y_row, of, a_row, w, width, left, some = MOST);
+            else if (rest >= MANY)
+                NAME(rows)(to, y_row, of, a_row, w, width, left, some = MANY);
             else if (rest >= 4)
                 NAME(rows)(to, y_row, of, a_row, w, width, left, some = 4);
             else if (rest >= 2)
@@ -155,6 +157,8 @@ EXPORT void NAME(turned_product)(const void *task, long begin, long end)
                 I b_row = c < whole ? columns : WIDE, left = columns - c;
                 if (to - i >= MOST)
                     NAME(tile)(y, columns, a + i, width, panel, b_row, rows, left, adds, some = MOST);
+                else if (to - i >= MANY)
+                    NAME(tile)(y, columns, a + i, width, panel, b_row, rows, left, adds, some = MANY);
                 else if (to - i >= 4)
                     NAME(tile)(y, columns, a + i, width, panel, b_row, rows, left, adds, some = 4);
                 else
