@@ -7,7 +7,7 @@ import lucidgrad as lg
 from lucidgrad.ops import steps
 from lucidgrad.ops.steps import Step
 
-from .elementwise import Elementwise, check, check_lr, check_ways
+from .elementwise import Elementwise, check, check_lr, check_sparse, check_ways
 from .optimizer import ParamsT
 
 
@@ -31,6 +31,11 @@ class SGD(Elementwise):
         Accepted; every step is one call for all tensors.
     differentiable
         Record the step.
+
+    Notes
+    -----
+    Of a parameter with a row-sparse gradient the rows that it names are read and written, and no others; not with
+    momentum, by which rows move on. Such gradients go with neither ``weight_decay`` nor ``differentiable``.
 
     Examples
     --------
@@ -72,6 +77,12 @@ class SGD(Elementwise):
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] else ()
+
+    def _check_sparse(self, group: dict[str, Any]) -> None:
+        check_sparse(group)
+
+    def _takes_rows(self, group: dict[str, Any]) -> bool:
+        return not group["momentum"]  # rows that were touched before move on
 
     def _number(self, state: dict[str, Any]) -> Any:
         """Whether it is the first step: no number of steps is kept."""
