@@ -78,13 +78,17 @@ class RowSparse(Layer):
             return self.home.xp.take_put(self.values, self._places(), axis=0, size=self.length)
 
     def add_to(self, total: Any) -> Any:
-        """Add it to a dense array of its shape, in that one's memory where the back end can."""
-        add = getattr(self.home, "adding", {}).get("take_put")
-        if add is None or total.dtype != self.dtype or total.dtype.itemsize <= 2:  # 16 bits are rounded once
+        """Add it to a dense array of its shape, in that one's memory."""
+        if not self.adds_in_place or total.dtype != self.dtype:
             total += self.dense()
         else:
-            add(total, self.values, self.indices, axis=0, size=self.length)
+            self.home.adding["take_put"](total, self.values, self.indices, axis=0, size=self.length)
         return total
+
+    @property
+    def adds_in_place(self) -> bool:
+        """Whether a sum with a dense array takes its rows alone; sums of 16 bits, which are rounded once, don't."""
+        return hasattr(self.home, "adding") and self.dtype.itemsize > 2
 
     def joined(self, other: "RowSparse") -> "RowSparse":
         """The sum of both; of rows that would be more than the array has, each once."""

@@ -6,12 +6,13 @@ from typing import Any
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import box
 from lucidgrad.core.primitive import LINEAR, Primitive, Recipe
-from lucidgrad.core.tape import Leaf, Node
+from lucidgrad.core.tape import Leaf, Node, touch
+from lucidgrad.inplace import check_writable
 from lucidgrad.levels.rows import RowSparse, rows_at
 
 from .indexing.taking import take
 
-__all__ = ["summed", "take_rows", "touched"]
+__all__ = ["add_multiple", "summed", "take_rows", "touched"]
 
 _TAKE: Primitive = take.primitive  # type: ignore[attr-defined]
 _DEVICES = ("cpu", "cuda")  # whose back ends have all that sums of rows need
@@ -72,6 +73,27 @@ def touched(g: Any) -> tuple[Any, Any, Any]:
     """
     at, values, none = g.array.touched()
     return box(at), box(values), None if none is None else box(none)
+
+
+def add_multiple(x: Any, g: Any, factor: float) -> bool:
+    """Add a multiple of a row-sparse gradient to a tensor, in place; False where that would take a pass over all of it.
+
+    Examples
+    --------
+    >>> import lucidgrad as lg
+    >>> from lucidgrad.ops.rows import add_multiple, take_rows
+    >>> x = lg.ones((3, 1), requires_grad=True)
+    >>> take_rows(x, lg.asarray([2, 2])).sum().backward()
+    >>> add_multiple(x, x.grad, -0.25), x.tolist()
+    (True, [[1.0], [1.0], [0.5]])
+    """
+    rows, array = g.array, x.array
+    if type(rows.values) is not type(array) or rows.dtype != array.dtype or not rows.adds_in_place:
+        return False
+    check_writable(x, "add_multiple", recording=False)
+    rows.with_values(rows.values * factor).add_to(array)
+    touch(array)
+    return True
 
 
 def summed(g: Any) -> Any:

@@ -341,19 +341,23 @@ class Elementwise(Optimizer):
 
     def _take_sparse(self, group: dict[str, Any], settings: dict[str, Any], memo: "_Memo") -> "_Memo":
         """Take the step on row-sparse gradients; what is left to do is another memo."""
-        from lucidgrad.ops.rows import touched
-
         rows = list(zip(*memo.lists, strict=True))
         if self._takes_rows(group):
             for row in rows:
                 if row[1].is_sparse:
-                    self._take_rows(*touched(row[1]), row, settings)
+                    self._take_named(row, settings)
             rows = [row for row in rows if not row[1].is_sparse]
         left = _Memo(self, group, memo.names)
         left.states, left.bundles = memo.states, memo.bundles
         left.lists = [[row[k].to_dense() if k == 1 else row[k] for row in rows] for k in range(len(memo.lists))]
         memo.lists[1] = []
         return left
+
+    def _take_named(self, whole: Sequence[Any], settings: dict[str, Any]) -> None:
+        """The step on the rows that a row-sparse gradient names."""
+        from lucidgrad.ops.rows import touched
+
+        self._take_rows(*touched(whole[1]), whole, settings)
 
     def _take_rows(self, at: Any, sums: Any, none: Any, whole: Sequence[Any], settings: dict[str, Any]) -> None:
         """The step on some rows of a parameter and its states, unless there are none."""

@@ -1,6 +1,7 @@
 """Gradient descent, with momentum or without, and with a mean of the parameters."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import lucidgrad as lg
@@ -83,6 +84,14 @@ class SGD(Elementwise):
 
     def _takes_rows(self, group: dict[str, Any]) -> bool:
         return not group["momentum"]  # rows that were touched before move on
+
+    def _take_named(self, whole: Sequence[Any], settings: dict[str, Any]) -> None:
+        from lucidgrad.ops.rows import add_multiple
+
+        (p, g), lr = whole, settings["lr"]
+        plain = isinstance(lr, float) and self.found_inf is None
+        if not plain or not add_multiple(p, g, lr if settings["maximize"] else -lr):
+            super()._take_named(whole, settings)
 
     def _number(self, state: dict[str, Any]) -> Any:
         """Whether it is the first step: no number of steps is kept."""

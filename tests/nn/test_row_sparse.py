@@ -288,7 +288,15 @@ def test_writes(device):
         assert g.is_sparse and g._version > version
         for x in (g, shared):
             np.testing.assert_allclose(x.to_dense().cpu().numpy(), dense.cpu().numpy(), rtol=1e-12)
-    g = gradient("plain", True, device)
+    g, dense = gradient("plain", True, device), gradient("plain", False, device)
+    for write in (
+        lambda x: x.copy_(g),
+        lambda x: x.__setitem__(..., g),
+        lambda x: x.zero_().add_(g),
+    ):  # into dense ones
+        x = lg.zeros_like(dense)
+        write(x)
+        np.testing.assert_allclose(x.cpu().numpy(), dense.cpu().numpy(), rtol=1e-12)
     g._values().zero_()
     assert not g.to_dense().any()
 
