@@ -277,6 +277,11 @@ class Optimizer:
         found = [g for g in self.param_groups if any(p.grad is not None and p.grad.is_sparse for p in g["params"])]
         for group in found:
             self._check_sparse(group)
+            if any(p.is_cuda for p in group["params"]) and lg.cuda.is_current_stream_capturing():
+                raise RuntimeError(
+                    f"{type(self).__name__}: a CUDA graph is being recorded, and a gradient is row-sparse, for which "
+                    f"settings would stay as they are now; p.grad = p.grad.to_dense() makes it dense"
+                )
         return bool(found)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

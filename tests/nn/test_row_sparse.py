@@ -92,6 +92,18 @@ def test_rows_are_those_of_pytorch(options):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
+def test_the_door():
+    import lucidgrad.torch as door
+
+    w = table()
+    (door.embedding(w, some(), sparse=True) ** 2).sum().backward()
+    assert w.grad.is_sparse
+    g = door.nn.Embedding(LENGTH, 3, sparse=True)
+    assert not g.weight.is_sparse
+    g(some()).sum().backward()
+    assert g.weight.grad.is_sparse and g.weight.grad.coalesce().values().shape[1:] == (3,)
+
+
 def test_what_pytorch_refuses():
     for call in (lambda g: g.indices(), lambda g: g.values()):
         messages = []

@@ -267,6 +267,24 @@ def test_nothing_waits_and_nothing_as_large_as_the_table_is_moved(name, padding)
     assert lg.cuda.max_memory_allocated() - used < w.nbytes / 4  # of which most are numbers of rows
 
 
+def test_graphs_refuse_by_name():
+    w = lg.ones((4, 2), device="cuda").requires_grad_()
+    optimiser, i = lg.optim.SparseAdam([w], lr=0.1), lg.tensor([1, 1, 3], device="cuda")
+
+    def step(whole):
+        optimiser.zero_grad()
+        lg.nn.functional.embedding(i, w, sparse=True).sum().backward()
+        w.grad = w.grad.to_dense() if whole else w.grad
+        optimiser.step()
+
+    step(False)
+    step(True)
+    before = w.tolist()
+    with pytest.raises(RuntimeError, match="row-sparse"), lg.cuda.graph(lg.cuda.CUDAGraph()):
+        step(False)
+    assert w.tolist() == before
+
+
 def test_streams(lazy_device):
     side = lg.cuda.Stream()
     w = lg.ones((4, 2), device="cuda").requires_grad_()
