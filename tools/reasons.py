@@ -160,7 +160,6 @@ MISSING: dict[str, dict[str, str]] = {
         "chalf": "no array library has complex numbers of 32 bits",
         "index": "undocumented: square brackets",
         "share_memory_": "tensors are not shared between processes; loaders send them",
-        "to_dense": "all tensors are dense",
     },
 }
 

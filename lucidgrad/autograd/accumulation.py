@@ -97,8 +97,8 @@ def keep(found: dict[Any, Any]) -> bool:
 
 
 def _adds_in_place(old: Any, g: Any) -> bool:
-    if type(g) is Traced and type(old) is not Traced:  # memory that the program does not know of
-        return False
+    if type(old) is not type(g) and (type(g) is Traced or getattr(old, "sparse", False)):
+        return False  # memory that the program does not know of, or rows that a dense sum does not fit into
     return old.dtype == g.dtype and device.by_array[type(g)].writable(old)
 
 

@@ -17,6 +17,8 @@ def check_tensor(name: str, x: Any, written: bool) -> str:
     """The kind of device that a tensor is on; raises if it can't be communicated, or not be written."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{name}: given a {type(x).__name__}, expected a Tensor")
+    if x.is_sparse:
+        raise RuntimeError(f"{name}: given a row-sparse gradient, expected a dense tensor; send g.to_dense()")
     if type(_raw(x)) in devices.layers:
         raise RuntimeError(
             f"{name}: inside vmap or a derivative a tensor is no array that could be sent; use "

@@ -208,8 +208,6 @@ class Compiled:
                 parts.append((name, type(value), exactly(value)))
             else:
                 parts.append((name, signature(value, tensors, numbers)))
-        if not device.layers.isdisjoint([type(x.array) for x in tensors]):
-            return None, None  # the transform of the compiled function is that of the function
         same_ones: Any = None
         if len(tensors) > 1 and len({id(x) for x in tensors}) < len(tensors):
             places: dict[int, int] = {}
@@ -218,6 +216,8 @@ class Compiled:
         for x in tuple(tensors):
             if getattr(x, "_grad", None) is not None and all(x._grad is not other for other in tensors):
                 tensors.append(x._grad)
+        if not device.layers.isdisjoint([type(x.array) for x in tensors]):
+            return None, None  # the transform of the compiled function is that of the function; or rows of a gradient
         key = (*parts, same_ones, modes())
         try:
             kind = self._kinds.get(key)

@@ -214,7 +214,7 @@ class Walk:
 
     def _add(self, node: Any, ct: Any) -> None:
         pending = self.pending
-        if node in self.owned:
+        if node in self.owned and type(ct) is type(pending[node]):  # libraries know no others that they could write
             pending[node] += ct
         else:
             pending[node] = pending[node] + ct

@@ -473,9 +473,15 @@ def _storage(array: Any) -> Any:
 
 
 def written_into(target: Any, value: Any) -> Any:
-    """What can be written into an array: memory that is not traced takes no traced values, and their trace ends."""
-    strange = type(value) is Traced and type(target) is not Traced
-    return read(value, "memory was written that the program does not know of") if strange else value
+    """What can be written into an array: memory that is not traced takes no traced values, and their trace ends.
+
+    Dense memory takes all of a row-sparse value.
+    """
+    if type(value) is type(target):
+        return value
+    if type(value) is Traced:
+        return read(value, "memory was written that the program does not know of")
+    return value.dense() if getattr(value, "sparse", False) else value
 
 
 def read(array: Any, why: str) -> Any:

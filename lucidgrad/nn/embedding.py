@@ -69,7 +69,7 @@ class Embedding(_Table):
     scale_grad_by_freq : bool
         Divide gradients by how often an index occurs.
     sparse : bool
-        Accepted; gradients are dense here, and `SparseAdam` leaves rows alone that they don't touch.
+        Let the weight's gradient be row-sparse, for `SGD`, `Adagrad` and `SparseAdam`; see `functional.embedding`.
     device, dtype
         Of the vectors.
 

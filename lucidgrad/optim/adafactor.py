@@ -91,6 +91,7 @@ class Adafactor(Optimizer):
         if closure is not None:
             with lg.enable_grad():
                 loss = closure()
+        self._check_gradients()
         # all changes and states are computed before any is written: an error leaves everything as it was
         found: list[tuple[float, list[Any], list[Any], list[Any]]] = []
         for group in self.param_groups:

@@ -5,7 +5,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.ops.steps import Step
 
-from .elementwise import Elementwise, check, check_lr, check_ways
+from .elementwise import Elementwise, check, check_lr, check_sparse, check_ways
 from .optimizer import ParamsT
 
 
@@ -32,6 +32,11 @@ class Adagrad(Elementwise):
         The learning rate of step n is ``lr / (1 + (n - 1) * lr_decay)``.
     initial_accumulator_value
         What the sums begin with.
+
+    Notes
+    -----
+    Of a parameter with a row-sparse gradient, and of its sums, the rows that it names are read and written, and no
+    others. Such gradients go with neither ``weight_decay`` nor ``differentiable``.
 
     Examples
     --------
@@ -72,6 +77,9 @@ class Adagrad(Elementwise):
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p] = self._begin(p, group)
+
+    def _check_sparse(self, group: dict[str, Any]) -> None:
+        check_sparse(group)
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("sum",)

@@ -218,6 +218,7 @@ class Elementwise(Optimizer):
         if closure is not None:
             with lg.enable_grad():
                 loss = closure()
+        sparse = self._check_gradients()
         taken: list[tuple[Any, _Memo, dict[str, Any]]] = []  # counted at the end: an error leaves all counts equal
         new: list[_Memo] = []
         for i, group in enumerate(self.param_groups):
@@ -225,13 +226,13 @@ class Elementwise(Optimizer):
             if memo is not None:
                 number = memo.renew(self, group)
                 if number is not None:
-                    self._take(group, number, memo)
+                    self._take(group, number, memo, sparse)
                     taken.append((number, memo, group))
                     continue
             sets = self._gathered(group)
             for number, found in sets.items():
                 number = number if found.counts is None else self._number({})
-                self._take(group, number, found)
+                self._take(group, number, found, sparse)
                 taken.append((number, found, group))
                 new.append(found)
             if len(sets) == 1 and not group.get("differentiable"):
@@ -318,8 +319,12 @@ class Elementwise(Optimizer):
         memo.counts = counts
         return memo
 
-    def _take(self, group: dict[str, Any], number: Any, memo: "_Memo") -> None:
+    def _take(self, group: dict[str, Any], number: Any, memo: "_Memo", sparse: bool = False) -> None:
         settings = self._settings(group, number)
+        if sparse and any(g.is_sparse for g in memo.lists[1]):
+            memo = self._take_sparse(group, settings, memo)
+            if not memo.lists[0]:
+                return
         if group.get("differentiable"):
             with lg.enable_grad():
                 self._rule.record(*memo.lists, **settings)
@@ -329,6 +334,48 @@ class Elementwise(Optimizer):
                 there = memo.counts.advance(settings, again, self.found_inf)
             self._rule.take(memo.lists, settings, memo.bundles, again, there, self.found_inf)
         memo.lists[1] = []  # a memo must not keep gradients alive
+
+    def _takes_rows(self, group: dict[str, Any]) -> bool:
+        """Whether the step on all of a parameter is the step on the rows that have a gradient."""
+        return True
+
+    def _take_sparse(self, group: dict[str, Any], settings: dict[str, Any], memo: "_Memo") -> "_Memo":
+        """Take the step on row-sparse gradients; what is left to do is another memo."""
+        rows = list(zip(*memo.lists, strict=True))
+        if self._takes_rows(group):
+            for row in rows:
+                if row[1].is_sparse:
+                    self._take_named(row, settings)
+            rows = [row for row in rows if not row[1].is_sparse]
+        left = _Memo(self, group, memo.names)
+        left.states, left.bundles = memo.states, memo.bundles
+        left.lists = [[row[k].to_dense() if k == 1 else row[k] for row in rows] for k in range(len(memo.lists))]
+        memo.lists[1] = []
+        return left
+
+    def _take_named(self, whole: Sequence[Any], settings: dict[str, Any]) -> None:
+        """The step on the rows that a row-sparse gradient names."""
+        from lucidgrad.ops.rows import touched
+
+        self._take_rows(*touched(whole[1]), whole, settings)
+
+    def _take_rows(self, at: Any, sums: Any, none: Any, whole: Sequence[Any], settings: dict[str, Any]) -> None:
+        """The step on some rows of a parameter and its states, unless there are none."""
+        if not at.size:
+            return
+        unless = self.found_inf
+        with lg.no_grad():
+            if none is not None:
+                unless = none if unless is None else lg.logical_or(none, unless)
+            rows = [sums if k == 1 else lg.take(x.detach(), at, axis=0) for k, x in enumerate(whole)]
+            self._rule.take([[x] for x in (*rows, *self._beside(rows))], settings, unless=unless)
+            for k, x in enumerate(whole):
+                if k != 1:  # the gradient is not written
+                    x[at] = rows[k]
+
+    def _beside(self, rows: Sequence[Any]) -> Sequence[Any]:
+        """What the step's program takes beside the rows of a parameter, its gradient and its states."""
+        return ()
 
     def _check_state(self, p: Any, state: Any) -> None:
         for name, value in state.items() if isinstance(state, dict) else ():
@@ -368,3 +415,12 @@ def check_ways(foreach: Any, differentiable: bool, fused: Any = None) -> None:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_sparse(group: dict[str, Any]) -> None:
+    """Raise for settings of a group that don't go with row-sparse gradients."""
+    for name in ("weight_decay", "differentiable"):
+        if group[name]:
+            raise RuntimeError(
+                f"{name} option is not compatible with sparse gradients; p.grad = p.grad.to_dense() makes one dense"
+            )

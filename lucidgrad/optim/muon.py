@@ -111,6 +111,7 @@ class Muon(Optimizer):
         if closure is not None:
             with lg.enable_grad():
                 loss = closure()
+        self._check_gradients()
         for group in self.param_groups:
             params = [p for p in group["params"] if p.grad is not None]
             if params:

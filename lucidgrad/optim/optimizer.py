@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -259,6 +260,29 @@ class Optimizer:
                     p.grad = None
                 elif p.grad is not None:
                     p.zero_grad(set_to_none=False)
+
+    def _check_sparse(self, group: dict[str, Any]) -> None:
+        """Raise if a step can't be taken on the row-sparse gradients that a group has."""
+        name = type(self).__name__
+        instead = ", please consider SparseAdam instead" if name in ("Adam", "AdamW") else ""
+        raise RuntimeError(
+            f"{name} does not support sparse gradients{instead}; p.grad = p.grad.to_dense() makes one dense, and "
+            f"lookups with sparse=False give such"
+        )
+
+    def _check_gradients(self) -> bool:
+        """Whether some gradients are row-sparse; raises, before anything has changed, if the optimiser takes none."""
+        if "lucidgrad.levels.rows" not in sys.modules:  # nobody has asked for such yet
+            return False
+        found = [g for g in self.param_groups if any(p.grad is not None and p.grad.is_sparse for p in g["params"])]
+        for group in found:
+            self._check_sparse(group)
+            if any(p.is_cuda for p in group["params"]) and lg.cuda.is_current_stream_capturing():
+                raise RuntimeError(
+                    f"{type(self).__name__}: a CUDA graph is being recorded, and a gradient is row-sparse, for which "
+                    f"settings would stay as they are now; p.grad = p.grad.to_dense() makes it dense"
+                )
+        return bool(found)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters by their gradients; every optimiser has its own."""

@@ -1,13 +1,14 @@
 """Gradient descent, with momentum or without, and with a mean of the parameters."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import lucidgrad as lg
 from lucidgrad.ops import steps
 from lucidgrad.ops.steps import Step
 
-from .elementwise import Elementwise, check, check_lr, check_ways
+from .elementwise import Elementwise, check, check_lr, check_sparse, check_ways
 from .optimizer import ParamsT
 
 
@@ -31,6 +32,11 @@ class SGD(Elementwise):
         Accepted; every step is one call for all tensors.
     differentiable
         Record the step.
+
+    Notes
+    -----
+    Of a parameter with a row-sparse gradient the rows that it names are read and written, and no others; not with
+    momentum, by which rows move on. Such gradients go with neither ``weight_decay`` nor ``differentiable``.
 
     Examples
     --------
@@ -72,6 +78,20 @@ class SGD(Elementwise):
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] else ()
+
+    def _check_sparse(self, group: dict[str, Any]) -> None:
+        check_sparse(group)
+
+    def _takes_rows(self, group: dict[str, Any]) -> bool:
+        return not group["momentum"]  # rows that were touched before move on
+
+    def _take_named(self, whole: Sequence[Any], settings: dict[str, Any]) -> None:
+        from lucidgrad.ops.rows import add_multiple
+
+        (p, g), lr = whole, settings["lr"]
+        plain = isinstance(lr, float) and self.found_inf is None
+        if not plain or not add_multiple(p, g, lr if settings["maximize"] else -lr):
+            super()._take_named(whole, settings)
 
     def _number(self, state: dict[str, Any]) -> Any:
         """Whether it is the first step: no number of steps is kept."""

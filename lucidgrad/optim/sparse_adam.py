@@ -36,10 +36,10 @@ class SparseAdam(Elementwise):
     """Adam that leaves rows alone which a gradient does not touch: their values, and their moments.
 
     For embeddings: rows that were not looked up get zeros as a gradient, and `Adam` would move them on by their
-    momentum. There are no sparse tensors here, so a row is touched if its gradient is not all zeros; one that was
-    looked up and yet got exactly zero counts as untouched, where PyTorch would let its moments decay. On the CPU the
-    gradient is read once, and of the parameter and its moments the touched rows alone; on CUDA, where the number of
-    these would have to be waited for, all is read in one pass.
+    momentum. Of a row-sparse gradient, as lookups with ``sparse=True`` give it, the rows that were looked up are
+    touched, and nothing else is read. Of a dense one, which PyTorch refuses, those are touched that are not all zeros:
+    on the CPU the gradient is read once, and of the parameter and its moments the touched rows alone; on CUDA, where
+    the number of these would have to be waited for, all is read in one pass.
 
     Parameters
     ----------
@@ -91,8 +91,17 @@ class SparseAdam(Elementwise):
             maximize=group["maximize"],
         )
 
-    def _take(self, group: dict[str, Any], number: Any, memo: Any) -> None:
-        settings, lists = self._settings(group, number), memo.lists
+    def _check_sparse(self, group: dict[str, Any]) -> None:
+        """Row-sparse gradients are what it is for."""
+
+    def _beside(self, rows: Any) -> Any:
+        return [lg.ones_like(rows[1])]
+
+    def _take(self, group: dict[str, Any], number: Any, memo: Any, sparse: bool = False) -> None:
+        settings = self._settings(group, number)
+        if sparse and any(g.is_sparse for g in memo.lists[1]):
+            memo = self._take_sparse(group, settings, memo)
+        lists = memo.lists
         with lg.no_grad():
             touched = [_touched(g) for g in lists[1]]
             few = [_few(*row) for row in zip(touched, *lists, strict=True)]
@@ -104,16 +113,8 @@ class SparseAdam(Elementwise):
             )
             for at, *row in zip(few, *lists, strict=True):
                 if at is not None:
-                    self._take_rows(at, row, settings)
+                    self._take_rows(at, lg.take(row[1], at, axis=0), None, row, settings)
         memo.lists[1] = []
-
-    def _take_rows(self, at: Any, whole: list[Any], settings: dict[str, Any]) -> None:
-        """The step on some rows of a parameter, its gradient and its moments."""
-        rows = [lg.take(x.detach(), at, axis=0) for x in whole]
-        self._rule.take([[x] for x in (*rows, lg.ones_like(rows[1]))], settings)
-        for k, x in enumerate(whole):
-            if k != 1:  # the gradient is not written
-                x[at] = rows[k]
 
 
 #: Elements of a parameter from which rows are taken out of it, if they are few.

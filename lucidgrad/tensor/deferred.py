@@ -67,6 +67,7 @@ METHODS = {
         new new_empty new_full new_ones new_tensor new_zeros reshape_as resolve_conj resolve_neg short squeeze_
         storage_offset stride swapaxes_ swapdims_ t_ take tile transpose_ type unsqueeze_
     """,
+    "tensor.rows": "_indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim to_dense values",
     "random": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
 }
 
@@ -89,8 +90,13 @@ class Further:
 
     __slots__ = ()
 
-    #: Kinds of tensors that PyTorch has: these are dense, of ordinary numbers, and have values.
-    is_sparse = is_quantized = is_meta = is_nested = is_mkldnn = is_mps = False
+    #: Kinds of tensors that PyTorch has: these are of ordinary numbers, and have values.
+    is_quantized = is_meta = is_nested = is_mkldnn = is_mps = False
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it holds some rows, and where they are: the gradient of a lookup with ``sparse=True``."""
+        return getattr(self.array, "sparse", False)
 
     if TYPE_CHECKING:  # what is put here below; users' type checkers read the stub
 

@@ -77,7 +77,8 @@ class InPlace:
         >>> lg.ones(2).zero_()
         tensor([0., 0.])
         """
-        return _assign(self, 0)
+        x: Any = self
+        return _assign(self, ops.elementwise.copies.zeros_like(x.detach()) if x.is_sparse else 0)
 
     def masked_fill_(self, mask: Any, value: Any) -> Any:
         """Write a value where a mask is true.

@@ -413,7 +413,7 @@ batch_norm: (input, weight, bias, running_mean, running_var, training, momentum,
 instance_norm: (input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
     = lg.nn.functional.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 embedding: (weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)
-    = own.embedding(weight, indices, padding_idx, scale_grad_by_freq)
+    = own.embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 kl_div: (input, target, reduction=0, *, log_target=False)
     = lg.nn.functional.kl_div(input, target, reduction=own.reduction(reduction), log_target=log_target)
 binary_cross_entropy_with_logits: (input, target, weight=None, pos_weight=None, reduction=0)

@@ -236,10 +236,10 @@ def reduction(code: Any) -> Any:
     return ("none", "mean", "sum")[code] if isinstance(code, int) else code
 
 
-def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool = False) -> Any:
     """Rows of a table; a negative number of the row for padding means that there is none."""
     padding = padding_idx if padding_idx >= 0 else None
-    return lg.nn.functional.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq)
+    return lg.nn.functional.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
 # -- choosing, joining and repeating --------------------------------------------------------------

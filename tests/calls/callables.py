@@ -60,6 +60,14 @@ def C(*shape: int) -> lg.Tensor:
     return X(*shape) + 1j
 
 
+def rows() -> lg.Tensor:
+    """A row-sparse gradient, with each row once."""
+    w = R(4, 2)
+    lg.nn.functional.embedding(lg.tensor([1, 3]), w, sparse=True).sum().backward()
+    g: Any = w.grad
+    return g.coalesce()
+
+
 def sgd(**options: Any) -> Any:
     """An optimiser."""
     return lg.optim.SGD([R(2)], lr=0.1, momentum=0.9, **options)
@@ -132,8 +140,8 @@ def below(x: Any) -> Any:
 
 
 NAMES: dict[str, Any] = {
-    "X": X, "I": I, "S": S, "B": B, "P": P, "R": R, "C": C, "sgd": sgd, "square": square, "lg": lg, "nn": lg.nn,
-    "D": lg.distributions, "np": np, "Twice": _Twice, "W": R(3), "O": sgd(), "BytesIO": io.BytesIO,
+    "X": X, "I": I, "S": S, "B": B, "P": P, "R": R, "C": C, "sgd": sgd, "rows": rows, "square": square, "lg": lg,
+    "nn": lg.nn, "D": lg.distributions, "np": np, "Twice": _Twice, "W": R(3), "O": sgd(), "BytesIO": io.BytesIO,
     "saved": saved, "exported": exported, "checkpoint": checkpoint, "few": few, "twice": twice, "pair": pair,
     "below": below,
 }  # fmt: skip
@@ -185,6 +193,10 @@ WRITTEN: dict[str, list[str]] = {
     "linalg.tensorsolve": ["X(2,2,4),X(2,2)"],
     "lu_solve": ["X(3,2),*lg.lu(S(3))"],
     "Tensor.lu_solve": ["X(3,2),*lg.lu(S(3))"],
+    "Tensor.coalesce": ["rows()"],
+    "Tensor.indices": ["rows()"],
+    "Tensor.is_coalesced": ["rows()"],
+    "Tensor.values": ["rows()"],
     "lu_unpack": ["*lg.lu(S(3))"],
     "ormqr": ["X(3,2),X(2),X(3,4)"],
     "Tensor.ormqr": ["X(3,2),X(2),X(3,4)"],

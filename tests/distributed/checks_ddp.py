@@ -160,6 +160,33 @@ def check_mlp_with_sgd():
     compare(mlp, "SGD")
 
 
+def check_tables_with_row_sparse_gradients():
+    """They are dense once they were exchanged: rows of other processes have come, too."""
+
+    def tables():
+        lg.manual_seed(6)
+        return nn.Sequential(nn.Embedding(9, 4, sparse=True), nn.Linear(4, 2)).double()
+
+    for options in ({}, {"gradient_as_bucket_view": True}):
+        alone, model = pair(tables, **options)
+        optimizers = [
+            [lg.optim.SparseAdam([m[0].weight]), lg.optim.Adam(m[1].parameters())] for m in (alone, model.module)
+        ]
+        for step in range(3):
+            x = lg.tensor(np.random.default_rng(step).integers(0, 8, size=(12, 3)))
+            for m, part, some in zip((alone, model), (whole, mine), optimizers):
+                m.zero_grad()
+                (m(part(x)) ** 2).mean().backward()
+                for optimizer in some:
+                    optimizer.step()
+            assert alone[0].weight.grad.is_sparse and not model.module[0].weight.grad.is_sparse
+        for p, q in zip(alone.parameters(), model.parameters()):
+            close(p.grad.to_dense(), q.grad)
+            close(p, q, 1e-9)
+    with pytest.raises(RuntimeError, match="row-sparse"):
+        dist.all_reduce(alone[0].weight.grad)
+
+
 def check_mlp_with_adamw_clipping_and_accumulation():
     compare(mlp, "AdamW", clip=0.1, pieces=2)
     compare(mlp, "AdamW", clip=0.1, pieces=2, options={"gradient_as_bucket_view": True, "bucket_cap_mb": 0.002})

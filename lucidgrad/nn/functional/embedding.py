@@ -51,13 +51,15 @@ def _counts(input: lg.Tensor, rows: int, dtype: Any) -> lg.Tensor:
 
 
 def _renormalise(weight: lg.Tensor, input: lg.Tensor, max_norm: float, norm_type: float) -> None:
-    """Shorten, in place, the rows that are asked for and too long."""
+    """Shorten, in place, the rows that are asked for and too long; no others are read."""
     with lg.no_grad():
-        rows = weight.detach()
+        at = lg.reshape(input, (-1,))
+        rows = lg.take(weight.detach(), at, axis=0)
         length = lg.linalg.vector_norm(rows, axis=1, ord=norm_type)
-        asked = _counts(input, weight.shape[0], weight.dtype) > 0
-        factor = lg.where(asked & (length > max_norm), max_norm / (length + 1e-7), 1.0).to(weight.dtype)
-        weight.mul_(lg.expand_dims(factor, axis=1))
+        factor = lg.where(length > max_norm, max_norm / (length + 1e-7), 1.0).to(weight.dtype)
+        weight[at] = rows * lg.expand_dims(
+            factor, axis=1
+        )  # a row that is asked for twice is written twice, and the same
 
 
 def _looked_up(
@@ -68,11 +70,18 @@ def _looked_up(
     max_norm: float | None,
     norm_type: float,
     scale_grad_by_freq: bool,
+    sparse: bool,
 ) -> lg.Tensor:
     _check(name, input, weight.shape[0])
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
-    y: lg.Tensor = lg.take(weight, input, axis=0)
+    y: lg.Tensor
+    if sparse:
+        from lucidgrad.ops.rows import take_rows  # which few programs need
+
+        y = take_rows(weight, input, padding)
+    else:
+        y = lg.take(weight, input, axis=0)
     if not y.requires_grad or (padding is None and not scale_grad_by_freq):
         return y
     with lg.no_grad():
@@ -111,7 +120,9 @@ def embedding(
     scale_grad_by_freq : bool
         Divide the gradient of a row by how often it is asked for.
     sparse : bool
-        Accepted; gradients are dense here, and `SparseAdam` leaves rows alone that they don't touch.
+        Let the gradient of a leaf be row-sparse: indices and the rows that were looked up, and nothing as large as
+        ``weight``. `SGD`, `Adagrad` and `SparseAdam` step on these rows alone; anything else makes it dense first.
+        Where it is recorded (``create_graph=True``), mapped or compiled, it is dense.
 
     Examples
     --------
@@ -122,9 +133,16 @@ def embedding(
     tensor([[1., 1.],
             [0., 0.],
             [2., 2.]])
+    >>> w.grad = None
+    >>> lg.nn.functional.embedding(lg.tensor([2, 0, 2]), w, sparse=True).sum().backward()
+    >>> w.grad.coalesce()
+    tensor(indices=tensor([[0, 2]]),
+           values=tensor([[1., 1.],
+                          [2., 2.]]),
+           size=(3, 2), nnz=2, layout=row-sparse)
     """
     padding = _row("embedding", padding_idx, weight.shape[0])
-    return _looked_up("embedding", input, weight, padding, max_norm, norm_type, scale_grad_by_freq)
+    return _looked_up("embedding", input, weight, padding, max_norm, norm_type, scale_grad_by_freq, sparse)
 
 
 def embedding_bag(
@@ -188,7 +206,7 @@ def embedding_bag(
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     input, bags, count = _bags(input, offsets, include_last_offset)
     padding = _row("embedding_bag", padding_idx, weight.shape[0])
-    y = _looked_up("embedding_bag", input, weight, padding, max_norm, norm_type, scale_grad_by_freq)
+    y = _looked_up("embedding_bag", input, weight, padding, max_norm, norm_type, scale_grad_by_freq, sparse)
     used = None if padding is None else (input != padding).to(weight.dtype)
     factor = used
     if per_sample_weights is not None:

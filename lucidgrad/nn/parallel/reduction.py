@@ -323,7 +323,7 @@ class Reducer:
                         continue
                     if self.as_views:
                         p.grad = view
-                    elif p.grad is None or p.grad.requires_grad:
+                    elif p.grad is None or p.grad.requires_grad or p.grad.is_sparse:  # rows of others came, too
                         p.grad = view.clone()
                     else:
                         written.append((p.grad, view))

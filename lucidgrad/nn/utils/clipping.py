@@ -54,6 +54,10 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not listed:
         return lg.zeros(())
+    if norm_type > 0 and any(x.is_sparse for x in listed):
+        from lucidgrad.ops.rows import summed
+
+        listed = [summed(x) for x in listed]
     with lg.no_grad():
         total = norm_of_all(listed, norm_type)
         if total is None:
