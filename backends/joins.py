@@ -1,14 +1,16 @@
 """Joins and parts of tensors, the common case: one call of a kernel and one node."""
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from lucidgrad.core import device
 from lucidgrad.core.dispatch import bound, box, extras_of, floats, history, record_fork, settle, share_memory
+from lucidgrad.core.items import meta_of
 from lucidgrad.core.primitive import Primitive
-from lucidgrad.core.tape import Node, make_node
+from lucidgrad.core.tape import Fork, Node, Output, make_node
 
-__all__ = ["joined", "parted"]
+__all__ = ["ends_of", "joined", "parted"]
 
 
 def joined(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
@@ -51,6 +53,13 @@ def parted(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any]) 
             made._node = end
     share_memory(primitive, x, out, keywords)
     return out
+
+
+def ends_of(fork: Fork, ys: tuple[Any, ...]) -> list[Output]:
+    """The ends of a fork all of whose results are arrays, as `record_fork` makes them; for the engine in C."""
+    ends = [Output(fork, k) for k in range(len(ys))]
+    fork.metas, fork.outputs = tuple(map(meta_of, ys)), tuple(map(weakref.ref, ends))
+    return ends
 
 
 bound["joined"], bound["parted"] = joined, parted

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from lucidgrad.backends import joins
 from lucidgrad.backends.cpu.kernels import SMALL, shape
 from lucidgrad.core import box, device, dispatch, engine, items, modes, plan, primitive, tape
 
@@ -91,7 +92,7 @@ class Parts:
             "floats": dispatch.floats, "single": np.dtype(np.float32), "real": np.dtype(np.float64),
             "clock": tape.clock, "by_array": device.by_array, "tape_namespace": engine.tape_namespace,
             "settle": dispatch.settle, "history": dispatch.history, "fit": engine.fit, "tied": engine._tied,
-            "track_view": dispatch.track_view, "ends_of": dispatch.ends_of, "reviver": engine._reviver,
+            "track_view": dispatch.track_view, "ends_of": joins.ends_of, "reviver": engine._reviver,
             "check_written": _check_written, "recording": modes.recording, "new": modes.new, "told": modes.told,
             "precision": modes.precision, "Alias": box.Alias, "Fork": tape.Fork, "Output": tape.Output,
             "Leaf": tape.Leaf, "INFERENCE": box.INFERENCE, "NOTHING": tape.NOTHING, "copying": device.copying,

@@ -394,16 +394,9 @@ def record_fork(
     is_array: Sequence[bool],
 ) -> list[Output]:
     """Make the node of a call with several results, of which some are arrays: the ends of those."""
-    return ends_of(record(primitive, y, arrays, nodes, wanted, keywords, Fork), y, is_array)
-
-
-def ends_of(fork: Fork, y: tuple[Any, ...], is_array: Sequence[bool] | None = None) -> list[Output]:
-    """The ends of a fork, one for each array; its results are all arrays, or those that are said to be."""
-    ends = [Output(fork, k) for k, own in enumerate(is_array or y) if is_array is None or own]
+    fork = record(primitive, y, arrays, nodes, wanted, keywords, Fork)
+    ends = [Output(fork, k) for k, own in enumerate(is_array) if own]
     metas, outputs = map(meta_of, y), map(weakref.ref, ends)
-    if is_array is None:
-        fork.metas, fork.outputs = tuple(metas), tuple(outputs)
-        return ends
     fork.metas = tuple([next(metas) if own else None for own in is_array])
     fork.outputs = tuple([next(outputs) if own else None for own in is_array])
     return ends
