@@ -57,9 +57,10 @@ WITHOUT = {
     """,
     "lg.fft": "fftfreq rfftfreq",
     "x": """
-        backward cuda detach_ dim element_size is_complex is_floating_point is_inference is_pinned item new numel
-        pin_memory record_stream register_hook register_post_accumulate_grad_hook requires_grad_ retain_grad tolist
-        zero_grad
+        backward coalesce cuda dense_dim detach_ dim element_size indices is_coalesced is_complex
+        is_floating_point is_inference is_pinned item new numel
+        pin_memory record_stream register_hook register_post_accumulate_grad_hook requires_grad_ retain_grad sparse_dim
+        to_dense tolist values zero_grad
     """,
     "nn": """
         Buffer Container DataParallel Module ModuleDict ModuleList Parameter ParameterDict ParameterList RNNBase
