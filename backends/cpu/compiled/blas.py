@@ -227,7 +227,9 @@ def _calls(char: str) -> _Calls | None:
     multiply.argtypes = [at, at, number, number, long, long, long, at, long, at, long, at, at, long, number]
     stack.argtypes = [at, number, number, long, long, long, *[at, long, long] * 3, long, number]
     own = _own() if char == "f" else None
-    return _Calls(alone, multiply, stack, found["sgemm" if char == "f" else "dgemm"], own and _at(own.lg_affine))
+    return _Calls(
+        alone, multiply, stack, found["sgemm" if char == "f" else "dgemm"], None if own is None else _at(own.lg_affine)
+    )
 
 
 @functools.cache
