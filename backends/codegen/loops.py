@@ -16,7 +16,7 @@ BLOCK = 4096
 #: Elements that a thread takes at a time, about.
 PORTION = 32768
 #: Elements of a large result that are computed in a cache, then stored past it.
-LEAP = 256
+LEAP = 128
 
 
 def loop_source(loops: Sequence[tuple[str, Kernel, Sequence[bool]]], offset: int) -> str:
