@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CHECKS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1"
 #: What the tests are of; those that start processes of their own, which have no sanitizer before them, stay out.
 HOST = (
+    "tests/cpu/test_gemm.py::test_every_size_and_layout",
     "tests/cpu/test_hand_written.py",
     "tests/cpu/test_large_arrays.py",
     "tests/cpu/test_loop_values.py",
