@@ -5,9 +5,8 @@
 enum { ABREAST = 32 }; /* elements that are taken at once, each into a sum of its own: one sum would wait for itself */
 #endif
 
-/* Ask for what is read a page from here: what processors fetch ahead by themselves ends with a page. */
-#define EARLY(x, k)                                                       \
-    for (I j = 0; j < ABREAST; j += (I)(64 / sizeof(REAL))) __builtin_prefetch((x) + (k) + j + 4096 / sizeof(REAL))
+/* What comes a page after element k of a row. */
+#define EARLY(x, k) lg_early((x) + (k), ABREAST * sizeof(REAL))
 
 typedef REAL NAME(some) __attribute__((vector_size(LINE), aligned(sizeof(REAL)), may_alias));
 

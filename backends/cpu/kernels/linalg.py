@@ -154,9 +154,9 @@ def affine(x: Any, w: Any, b: Any) -> Any:
     if dtype is HALF is x.dtype is w.dtype:  # rounded once, after the bias
         return affine(*(a.astype(np.float32) for a in (x, w, b))).astype(HALF)
     if x.ndim > 1 and w.ndim == 2 and x.size >= SMALL <= w.size and x.flags.c_contiguous:
-        y = memory.empty((*x.shape[:-1], w.shape[0]), dtype)
-        if blas.product(x.reshape(-1, x.shape[-1]), w.T, y.reshape(-1, w.shape[0]), b) is not None:
-            return y
+        y = blas.product(x.reshape(-1, x.shape[-1]), w.T, None, b)
+        if y is not None:
+            return y if x.ndim == 2 else y.reshape(*x.shape[:-1], w.shape[0])
     y = linear(x, w)
     if b.shape != y.shape[-1:]:
         raise RuntimeError(

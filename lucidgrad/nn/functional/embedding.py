@@ -57,9 +57,8 @@ def _renormalise(weight: lg.Tensor, input: lg.Tensor, max_norm: float, norm_type
         rows = lg.take(weight.detach(), at, axis=0)
         length = lg.linalg.vector_norm(rows, axis=1, ord=norm_type)
         factor = lg.where(length > max_norm, max_norm / (length + 1e-7), 1.0).to(weight.dtype)
-        weight[at] = rows * lg.expand_dims(
-            factor, axis=1
-        )  # a row that is asked for twice is written twice, and the same
+        # a row that is asked for twice is written twice, and the same
+        weight[at] = rows * lg.expand_dims(factor, axis=1)
 
 
 def _looked_up(
