@@ -2,7 +2,7 @@
 
 Without CuPy nothing of them can run. Without a compiler there is no emulated device; that is an error, since it would
 hide a third of the tests, unless ``LUCIDGRAD_WITHOUT_CUDA=1`` says that it is meant. With a GPU a test ends where it
-asks for what only the emulated device knows, such as launches.
+asks for what only the emulated device knows, such as launches. And what tests of that device share.
 """
 
 import contextlib
@@ -81,3 +81,13 @@ def pytest_make_collect_report(collector):
     if report.failed and found is not None and (reason := excuse(found.value)):
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {reason}")
     return report
+
+
+@pytest.fixture
+def lazy():
+    """Work runs only when something waits for it, and freed memory is garbage: a missing wait shows."""
+    if not cudasim.is_installed():
+        pytest.skip("needs the emulated device")
+    with cudasim.lazy(), cudasim.poison():
+        yield
+    cudasim.synchronise_all()

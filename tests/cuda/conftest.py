@@ -3,7 +3,6 @@
 import pytest
 
 import lucidgrad as lg
-from lucidgrad.backends import cudasim
 
 
 @pytest.fixture(autouse=True)
@@ -22,13 +21,3 @@ def second():
     if lg.cuda.device_count() < 2:
         pytest.skip("needs two devices")
     return "cuda:1"
-
-
-@pytest.fixture
-def lazy():
-    """Work runs only when something waits for it, and freed memory is garbage: a missing wait shows."""
-    if not cudasim.is_installed():
-        pytest.skip("needs the emulated device")
-    with cudasim.lazy(), cudasim.poison():
-        yield
-    cudasim.synchronise_all()

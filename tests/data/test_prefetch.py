@@ -8,15 +8,6 @@ from lucidgrad.backends import cudasim
 from lucidgrad.utils import data
 
 
-@pytest.fixture
-def lazy():
-    if not cudasim.is_installed():
-        pytest.skip("needs the emulated device")
-    with cudasim.lazy(), cudasim.poison():
-        yield
-    cudasim.synchronise_all()
-
-
 def rows(n=6, width=4, seed=0):
     return np.random.default_rng(seed).normal(size=(n, width))
 

@@ -285,7 +285,7 @@ def test_graphs_refuse_by_name():
     assert w.tolist() == before
 
 
-def test_streams(lazy_device):
+def test_streams(lazy):
     side = lg.cuda.Stream()
     w = lg.ones((4, 2), device="cuda").requires_grad_()
     with lg.cuda.stream(side):
@@ -295,12 +295,3 @@ def test_streams(lazy_device):
     optimiser = lg.optim.SGD([w], lr=0.25)
     optimiser.step()
     assert w.tolist() == [[0.5, 0.5], [0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]
-
-
-@pytest.fixture
-def lazy_device():
-    if not cudasim.is_installed():
-        pytest.skip("needs the emulated device")
-    with cudasim.lazy(), cudasim.poison():
-        yield
-    cudasim.synchronise_all()
