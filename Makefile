@@ -29,6 +29,10 @@ demo: $(VENV)/.demo
 test: lint types
 	-$(BIN)/python -m lucidgrad.backends.native
 	$(BIN)/python -m pytest -n 2 --durations=10
+	LUCIDGRAD_ENGINE=python $(BIN)/python -m pytest -q -n 2 $(ENGINES)
+
+# What the engine in C and the one in Python could differ in; `python-engine` runs more by the latter.
+ENGINES = tests/engine tests/semantics --ignore tests/engine/test_native.py
 
 # What takes longer than a contributor should wait. Each kind of check is there once: linters and types in pre-commit,
 # the whole suite in peers, its core where versions or machines differ. A failure does not keep others from running.
