@@ -10,6 +10,7 @@ from golden import peer
 import lucidgrad as lg
 from lucidgrad import nn
 from lucidgrad.nn import functional as F
+from lucidgrad.ops.linalg.linear import affine
 
 SHAPES = [(3,), (4, 3), (2, 4, 3), (0, 3)]
 
@@ -46,6 +47,17 @@ def test_shapes_that_do_not_fit_are_named():
         nn.Linear(3, 2)(lg.ones(4))
     with pytest.raises(RuntimeError, match="bias of shape"):
         F.linear(lg.ones(3), lg.ones(2, 3), lg.ones(5))
+
+
+@pytest.mark.parametrize("bias", [0.5, 2])
+@pytest.mark.parametrize("size", [3, 600])
+def test_a_number_as_bias_is_refused_by_name(size, bias):
+    """In a small product and in one with a kernel of its own."""
+    x, w = lg.ones((size, size)), lg.ones((size, size), requires_grad=True)
+    with pytest.raises(TypeError, match=r"linear: given .* expected Tensor \| None as bias"):
+        F.linear(x, w, bias)
+    with pytest.raises(TypeError, match="expected a Tensor as b"):
+        affine(x, w, bias)
 
 
 def test_starting_values():
