@@ -8,10 +8,10 @@ import numpy as np
 
 from . import memory
 from .library import Library, address, plain, run
-from .toolchain import STREAMED
+from .toolchain import INTERLEAVED, STREAMED
 
-_LIBRARY = Library("rows", ("-ffp-contract=fast",))
-_NORMS = Library("norms", ("-ffp-contract=fast",))
+_LIBRARY = Library("rows", ("-ffp-contract=fast", *INTERLEAVED))
+_NORMS = Library("norms", ("-ffp-contract=fast", *INTERLEAVED))
 
 #: Elements below which NumPy is as quick: of functions that take many passes there, and of sums.
 WORTH, WORTH_SUM = 1 << 8, 1 << 15

@@ -19,7 +19,7 @@ from lucidgrad.backends.caches import digest
 from lucidgrad.backends.progress import waiting
 from lucidgrad.levels import tally
 
-__all__ = ["STREAMED", "Failed", "Toolchain", "find"]
+__all__ = ["INTERLEAVED", "STREAMED", "Failed", "Toolchain", "find"]
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -39,6 +39,8 @@ STREAMED = min(max(_last_cache(), 1 << 23), 1 << 26)
 #: Without -fno-trapping-math GCC does not vectorise conditions; nobody looks at the processor's exception flags.
 FLAGS = "-std=gnu11 -O3 -fPIC -fvisibility=hidden -fno-math-errno -fno-trapping-math -ffp-contract=off".split()
 FLAGS.append(f"-DSTREAMED={STREAMED}")
+#: For loops that compute some vectors at a time: side by side, since one alone waits for itself.
+INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")
 #: Flags that a compiler may lack.
 WISHES = (["-march=native"], ["-fopenmp-simd"])
 UNUSED_FOR = 30 * 86400  # seconds after which a library is removed
