@@ -142,14 +142,15 @@ class Language:
 class PlainC(Language):
     """C for loops over floats and truth values: functions that a compiler can turn into SIMD instructions."""
 
-    constants = '#include "vector_math.h"\n#include "normal.h"\n'
+    constants = '#include "vector_math.h"\n#include "exponential.h"\n#include "normal.h"\n'
     integers = False
     floats = frozenset(map(np.dtype, ("float32", "float64")))
 
     _TAKEN = floats | {np.dtype("bool")}
     _OWN = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "sqrt", "copysign", "nextafter", "fmod"})
     _OWN |= {"tgamma", "lgamma"}  # the compiler knows how they are declared
-    _THERE = frozenset({"lg_normal_densityf", "lg_normal_sharef"})  # in a header, as lg_erfcf is
+    _THERE = frozenset({"lg_normal_densityf", "lg_normal_sharef"})  # in headers, as these functions of float32 are:
+    _OURS = frozenset({"erfc", "exp", "tanh"})
     _OTHER = {  # noqa: RUF012
         "reciprocal": "(({T})1 / {0})",
         "isfinite": "({0} - {0} == 0)",
@@ -175,8 +176,8 @@ class PlainC(Language):
         """What a function of one kind of floats is called."""
         if function == "isinf":  # it is for both
             return "__builtin_isinf"
-        if function == "erfc" and real == "float":
-            return "lg_erfcf"
+        if function in self._OURS and real == "float":
+            return f"lg_{function}f"
         return f"{'__builtin_' if function in self._OWN else ''}{function}{'f' if real == 'float' else ''}"
 
     def stored(self, dtype: Any) -> str:

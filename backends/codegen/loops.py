@@ -15,8 +15,9 @@ __all__ = ["BLOCK", "LEAP", "loop_source"]
 BLOCK = 4096
 #: Elements that a thread takes at a time, about.
 PORTION = 32768
-#: Elements of a large result that are computed in a cache, then stored past it.
-LEAP = 128
+#: Elements that are computed at a time: before them memory is asked for what comes later, after them a large result is
+#: stored past the caches.
+LEAP = 64
 
 
 def loop_source(loops: Sequence[tuple[str, Kernel, Sequence[bool]]], offset: int) -> str:
@@ -46,7 +47,7 @@ def _functions(name: str, kernel: Kernel, varies: Sequence[bool]) -> list[str]:
 
     pointers = "".join(f", {t} *restrict y{k}" for k, t in enumerate(written))
     pointers += "".join(f", const {t} *restrict x{k}" for k, t in enumerate(read))
-    part = [f"static __attribute__((noinline)) void {name}_part(const long n{pointers}{tail}) {{"]
+    part = [f"static inline __attribute__((always_inline)) void {name}_some(const long n{pointers}{tail}) {{"]
     part += [f"    const {types[k]} {words[k]} = *x{k};" for k in inputs if not varies[k]]
     part += ["    #pragma omp simd", "    for (long i = 0; i < n; i++) {"]
     part += [f"        const {types[k]} {words[k]} = x{k}[i];" for k in inputs if varies[k]]
@@ -54,6 +55,14 @@ def _functions(name: str, kernel: Kernel, varies: Sequence[bool]) -> list[str]:
     part += [f"        {line}" for line in kernel.lines]
     part += [f"        y{k}[i] = r{k};" for k in outputs]
     part += ["    }", "}"]
+    places = "".join(f", y{k} + at" for k in outputs)
+    places += "".join(f", x{k} + at" if varies[k] else f", x{k}" for k in inputs)
+    places += "".join(f", {word}" for _, word in numbers)
+    part += [f"static __attribute__((noinline)) void {name}_part(const long n{pointers}{tail}) {{", "    long at = 0;"]
+    part += [f"    for (; at + {LEAP} <= n; at += {LEAP}) {{"]
+    part += [f"        lg_early(x{k} + at, {LEAP} * sizeof *x{k}, 0);" for k in inputs if varies[k]]
+    part += [f"        lg_early(y{k} + at, {LEAP} * sizeof *y{k}, 1);" for k in outputs]
+    part += [f"        {name}_some({LEAP}{places});", "    }", f"    {name}_some(n - at{places});", "}"]
 
     fields = [*(f"{t} *y{k};" for k, t in enumerate(written)), *(f"const {t} *x{k};" for k, t in enumerate(read))]
     fields += [*(f"long far{k}, near{k};" for k in inputs), *(f"{kind} {word};" for kind, word in numbers)]
@@ -75,7 +84,6 @@ def _functions(name: str, kernel: Kernel, varies: Sequence[bool]) -> list[str]:
     flat += [f"    {t} b{k}[{LEAP}] __attribute__((aligned(64)));" for k, t in enumerate(written)]
     flat += [f"    for (long at = begin * {BLOCK}; at < end * {BLOCK} && at < t->n; at += {LEAP}) {{"]
     flat += [f"        const long n = t->n - at < {LEAP} ? t->n - at : {LEAP};"]
-    flat += [f"        lg_early(t->x{k} + at, n * sizeof *t->x{k});" for k in inputs if varies[k]]
     flat += [f"        {name}_part(n{near}{numbers_of});"]
     flat += [f"        lg_stream(t->y{k} + at, b{k}, n * sizeof *b{k});" for k in outputs]
     flat += ["    }", "    STREAMED_ALL();", "}"]

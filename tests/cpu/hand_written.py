@@ -28,6 +28,7 @@ from lucidgrad.backends.cpu.compiled import (
     threads,
     windows,
 )
+from lucidgrad.backends.cpu.compiled.toolchain import STREAMED
 from lucidgrad.backends.cpu.kernels import (
     recurrence as recurrence_kernels,
     reduction,
@@ -182,9 +183,9 @@ class Calls:
                     yield "std_pull", (self.floats(*s.shape), s, x), given
 
     def puts(self) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
-        size = (8 << 20) // 68 + 3  # what is larger than caches is written past them
-        i = np.r_[3, self.source.integers(-size, size, 60), self.source.integers(1, 7, 20), size - 2, -size + 4]
-        yield "take_put", (self.whole(i.size, 17), i), {"axis": 0, "size": size}
+        for size in ((1 << 20) // 68 + 3, STREAMED // 68 + 3):  # what is larger than caches is written past them
+            i = np.r_[3, self.source.integers(-size, size, 60), self.source.integers(1, 7, 20), size - 2, -size + 4]
+            yield "take_put", (self.whole(i.size, 17), i), {"axis": 0, "size": size}
         for n, m, size in ((1, 1, 1), (40, 1, 7), (5, 3, 900), (300, 17, 40), (2000, 40, 3)):
             g, i = self.whole(n, m), self.source.integers(-size, size, n)
             yield "take_put", (g, i), {"axis": 0, "size": size}
@@ -336,8 +337,8 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
     "rows": [
         ("softmax", "to[k] *= rate", "to[k] += rate", "softmax)"),
         ("softmax", "(AT(a, k) - inner)", "(AT(a, k) + inner)", "softmax_pull_rows)"),
-        ("softmax", "from[k] - top - size", "from[k] - top + size", "log_softmax)"),
-        ("softmax", "a[k] - POWER(b[k]) * all", "a[k] - POWER(a[k]) * all", "log_softmax_pull)"),
+        ("softmax", "AT(from, k) - top - size", "AT(from, k) - top + size", "log_softmax)"),
+        ("softmax", "POWER(AT(b, k)) * all", "POWER(AT(a, k)) * all", "log_softmax_pull)"),
         ("softmax", "+ shift;", "- shift;", "log_powers)"),
         ("softmax", "top <= shift", "1", "log_powers)"),
         ("softmax", "s[row] == (REAL)-LG_INFINITY", "s[row] == 1", "logsumexp_pull)"),
@@ -347,6 +348,8 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
         ("cross_entropy", "? 0 : h[row]", "? 1 : h[row]", "cross_entropy_pull)"),
         ("sums", "y[c] = (REAL)s", "y[c] = -(REAL)s", "channel_sums)"),
         ("sums", "all[k] += s[k]", "all[k] = s[k]", "column_sums)"),
+        ("sums", "c[k] + d[k]", "d[k] + d[k]", "column_sums)"),
+        ("sums", "row < to; row++", "row < to - 1; row++", "column_sums)"),
         ("sums", "rooted ? sqrt(q) : q", "rooted ? q : sqrt(q)", "variances)"),
         ("sums", "(AT(from, k) - mean)", "(AT(from, k) + mean)", "scaled_distance_rows)"),
         ("sums", "count += some", "count = some", "extreme_pull)"),
@@ -377,9 +380,9 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
             "if (!heads[i[k] - first]) heads[i[k] - first] = (int)k + 1",
             "by_place",
         ),
-        ("puts", "to[j] += t->g", "to[j] = t->g", "stream_stretch)"),
-        ("puts", "stream_zeros(", "if (empty) stream_zeros(", "stream_stretch)"),
-        ("puts", "row * m + j", "row + j", "stream_stretch)"),
+        ("puts", "to[j] += t->g", "to[j] = t->g", "write_stretch)"),
+        ("puts", "write_zeros(", "if (empty) write_zeros(", "write_stretch)"),
+        ("puts", "row * m + j", "row + j", "write_stretch)"),
     ],
     "pools": [
         ("pools", "a == top ? 0 : place", "a > top ? 0 : place", "some_squares)"),

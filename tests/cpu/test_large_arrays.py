@@ -207,6 +207,23 @@ def test_higher_orders_and_hooks_see_the_same(ran):
     assert seen == [(N,)] * 2  # the second order goes through y again
 
 
+@pytest.mark.parametrize(("name", "ulps"), [("exp", 1), ("tanh", 3)])
+def test_functions_of_our_own_keep_their_digits_everywhere(name, ulps, ran):
+    ends = np.linspace(-104.2, -86.9, 1 << 15), np.linspace(88.5, 88.8, 1 << 10)
+    limits = [np.nan, np.inf, -np.inf, 0.0, -0.0, 3e38, -3e38, 1e-45, -1e-45, 89.0, -104.0]
+    x = np.concatenate([np.linspace(-20, 20, 1 << 16), np.linspace(-1, 1, 1 << 16), *ends, limits]).astype("float32")
+    found = getattr(lg, name)(lg.asarray(x)).numpy()
+    assert ran
+    with np.errstate(over="ignore"):
+        exact = getattr(np, name)(x.astype("float64"))
+        rounded = exact.astype("float32")
+    finite = np.isfinite(rounded)
+    np.testing.assert_array_equal(found[~finite], rounded[~finite])
+    np.testing.assert_array_equal(np.signbit(found[finite]), np.signbit(rounded[finite]))
+    off = np.abs(found[finite] - exact[finite]) / np.spacing(np.abs(rounded[finite]))
+    assert off.max() <= ulps, x[finite][off.argmax()]
+
+
 def test_copies_of_broadcast_values_are_written_out():
     x = np.broadcast_to(floats(1000), (500, 1000))
     y = elementwise.copy(x)

@@ -16,11 +16,11 @@ SWAPS = {
     " * ": " + ",
     " / ": " * ",
     " > ": " < ",
-    " expf(": " expm1f(",
-    " tanhf(": " sinhf(",
-    " lg_erfcf(": " tanhf(",
+    " lg_expf(": " expm1f(",
+    " lg_tanhf(": " sinhf(",
+    " lg_erfcf(": " lg_tanhf(",
     " lg_normal_sharef(": " lg_normal_densityf(",
-    " lg_normal_densityf(": " expf(",
+    " lg_normal_densityf(": " lg_expf(",
 }
 NAMES = ("erfc", "gelu", "silu", "softplus", "tanh", "mish", "elu", "logaddexp", "hypot", "pow", "divide")
 

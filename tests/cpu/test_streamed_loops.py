@@ -5,12 +5,12 @@ import pytest
 
 import lucidgrad as lg
 from lucidgrad.backends import codegen
-from lucidgrad.backends.cpu.compiled import building, elementwise, rows, threads, toolchain
+from lucidgrad.backends.cpu.compiled import building, elementwise, threads, toolchain
 from lucidgrad.backends.cpu.compiled.layouts import layout_of
 from lucidgrad.core.primitive import registry
 
-HALF = 1 << 20
-SIZE = 2 * HALF + 16 * 5 + 3  # of float32, more than 8 MiB; neither vectors nor blocks come out even
+HALF = toolchain.STREAMED // 8 // 4096 * 4096
+SIZE = 2 * HALF + 16 * 5 + 3  # of float32, larger than the caches; neither vectors nor blocks come out even
 RNG = np.random.default_rng(11)
 X, Y, G = (RNG.standard_normal(SIZE).astype("float32") for _ in range(3))
 
@@ -64,7 +64,11 @@ def test_a_wrong_place_is_noticed():
     kernel = codegen.forward_kernel(registry["relu"], np.ndarray, (X,), {}, language=codegen.PLAIN_C)
     source = codegen.loop_source([("lg", kernel, (True,))], elementwise.OFFSET)
     expected = np.maximum(X, 0)
-    for right, wrong in (("lg_stream(t->y0 + at,", "lg_stream(t->y0 + (at & ~511),"), ("n * sizeof *b0", "n / 8 * 32")):
+    for right, wrong in (
+        ("lg_stream(t->y0 + at,", "lg_stream(t->y0 + (at & ~511),"),
+        ("n * sizeof *b0", "n / 8 * 32"),
+        ("lg_some(n - at,", "lg_some(0,"),
+    ):
         assert right in source
         library = building.load("wrong_place", source.replace(right, wrong))
         run = elementwise.bound(kernel, library.lg_flat, library.lg_rows)
@@ -72,6 +76,6 @@ def test_a_wrong_place_is_noticed():
         assert not np.array_equal(found, expected)
 
 
-def test_everybody_means_the_same_by_large():
-    head = toolchain.header_texts()["stores.h"].decode()
-    assert f"STREAMED = 1 << {rows.STREAMED.bit_length() - 1}" in head
+def test_what_fits_into_the_last_cache_is_stored_there():
+    assert 1 << 23 <= toolchain.STREAMED <= 1 << 26
+    assert f"-DSTREAMED={toolchain.STREAMED}" in toolchain.FLAGS

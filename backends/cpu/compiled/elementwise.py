@@ -23,13 +23,14 @@ from lucidgrad.core.primitive import Primitive, Recipe, registry
 from . import building, memory, threads
 from .layouts import Layout, layout_of
 from .library import OFFSET, OFFSET_IS_KNOWN
+from .toolchain import INTERLEAVED
 
 __all__ = ["OFFSET", "bound", "copy", "forward", "least_elements", "pull", "runner"]
 
 #: The sizes from which loops pay: see `least_elements`.
 SMALLEST, SMALLEST_PLAIN = 1 << 13, 1 << 18
 # Functions that take their time, unlike lg_maximum and __builtin_sqrt.
-_CALL = re.compile(r"= ([a-z][a-z0-9]+|lg_(logaddexp|hypot|remainder|floor_\w+|normal_\w+|erfc)f?)\(")
+_CALL = re.compile(r"= ([a-z][a-z0-9]+|lg_(logaddexp|hypot|remainder|floor_\w+|normal_\w+|erfc|exp|tanh)f?)\(")
 _NUMBER = re.compile(r"= \((float|double)\)\(s\d+\);")  # a parameter, converted
 _NUMBERS = {int: ctypes.c_longlong, float: ctypes.c_double}
 
@@ -50,7 +51,8 @@ def runner(kernel: Kernel, layout: Layout) -> Callable[..., Any] | None:
     """The function ``(layout, arrays, numbers) -> results`` of a loop for arrays laid out like these."""
     if not OFFSET_IS_KNOWN or threads.parallel() is None:
         return None
-    library = building.load(kernel.name, codegen.loop_source([("lg", kernel, layout.varies)], OFFSET))
+    source = codegen.loop_source([("lg", kernel, layout.varies)], OFFSET)
+    library = building.load(kernel.name, source, INTERLEAVED)
     return None if library is None else bound(kernel, library.lg_flat, library.lg_rows)
 
 

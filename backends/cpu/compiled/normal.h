@@ -6,34 +6,7 @@
 #ifndef LUCIDGRAD_NORMAL_H
 #define LUCIDGRAD_NORMAL_H
 
-/* a * b + c, rounded once where that takes no longer, and what the product ab of a and b lost when it was rounded. */
-#ifdef __FP_FAST_FMAF
-#define LG_FMAF(a, b, c) __builtin_fmaf(a, b, c)
-#define LG_LOSTF(a, b, ab) __builtin_fmaf(a, b, -(ab))
-#else
-#define LG_FMAF(a, b, c) ((a) * (b) + (c))
-#define LG_LOSTF(a, b, ab) lg_lostf(a, b, ab)
-
-static inline float lg_headf(float x)
-{
-    union { float value; unsigned bits; } head = {x};
-    head.bits &= 0xfffff000u; /* products of two such are exact */
-    return head.value;
-}
-
-static inline float lg_lostf(float a, float b, float ab)
-{
-    const float p = lg_headf(a), q = lg_headf(b);
-    return p * q - ab + p * (b - q) + (a - p) * b;
-}
-#endif
-
-/* |x|, or what it is from `end` on, where the functions have come to their limits; NaN stays. */
-static inline float lg_distancef(float x, float end)
-{
-    const float a = __builtin_fabsf(x);
-    return a > end ? end : a;
-}
+#include "exponential.h"
 
 /* e to the power of -a * b is (1 + rest) * power / 2^64: what is small is rounded once, by the last product. */
 typedef struct { float rest, power; } lg_bellf;
@@ -45,27 +18,22 @@ static inline lg_bellf lg_bell_of(float a, float b)
     const float t = LG_FMAF(s, -1.44269504f, shift), n = t - shift; /* -s / log 2, rounded */
     float r = LG_FMAF(n, -0.693145752f, -s);
     r = LG_FMAF(n, -1.42860682e-6f, r) - LG_LOSTF(a, b, s); /* the rest of log 2, and of s */
-    float p = 1.37805939e-3f;
-    p = LG_FMAF(p, r, 8.37312452e-3f);
-    p = LG_FMAF(p, r, 4.16695364e-2f);
-    p = LG_FMAF(p, r, 1.66664720e-1f);
-    p = LG_FMAF(p, r, 4.99999851e-1f);
     union { float value; unsigned bits; } two = {t};
     two.bits <<= 23;
-    return (lg_bellf){LG_FMAF(p * r, r, r), two.value};
+    return (lg_bellf){lg_rest_of_power(r), two.value};
 }
 
 static inline float lg_normal_densityf(float x)
 {
-    const float a = lg_distancef(x, 14.5f);
+    const float a = __builtin_fabsf(x);
     const lg_bellf bell = lg_bell_of(a * 0.5f, a);
-    return LG_FMAF(bell.rest, 0.39894228f, 0.39894228f) * bell.power * 0x1p-64f;
+    return lg_up_tof(14.5f, a, LG_FMAF(bell.rest, 0.39894228f, 0.39894228f) * bell.power * 0x1p-64f);
 }
 
 /* Beyond a, the share is the bell times v = 1 / (1 + 5/16 a) and a polynomial of a * v, fitted on [0, 14.3] to 2.5e-8. */
 static inline float lg_normal_sharef(float x)
 {
-    const float a = lg_distancef(x, 14.5f), v = 1 / LG_FMAF(a, 0.3125f, 1.0f), z = LG_FMAF(a, v, -1.375f);
+    const float a = __builtin_fabsf(x), v = 1 / LG_FMAF(a, 0.3125f, 1.0f), z = LG_FMAF(a, v, -1.375f);
     const lg_bellf bell = lg_bell_of(a * 0.5f, a);
     float q = 5.38536256e-07f;
     q = LG_FMAF(q, z, -5.6828577e-07f);
@@ -77,14 +45,14 @@ static inline float lg_normal_sharef(float x)
     q = LG_FMAF(q, z, 0.0362118594f);
     q = LG_FMAF(q, z, -0.119712822f);
     q = LG_FMAF(q, z, 0.255129993f);
-    const float beyond = LG_FMAF(q, bell.rest, q) * v * bell.power * 0x1p-64f;
+    const float beyond = lg_up_tof(14.5f, a, LG_FMAF(q, bell.rest, q) * (v * bell.power) * 0x1p-64f);
     return x < 0 ? beyond : 1 - beyond;
 }
 
 /* The same with v = 1 / (1 + a / 2), fitted on [0, 10.1] to 2.7e-8. */
 static inline float lg_erfcf(float x)
 {
-    const float a = lg_distancef(x, 10.1f), v = 1 / LG_FMAF(a, 0.5f, 1.0f), z = LG_FMAF(a, v, -1.0f);
+    const float a = __builtin_fabsf(x), v = 1 / LG_FMAF(a, 0.5f, 1.0f), z = LG_FMAF(a, v, -1.0f);
     const lg_bellf bell = lg_bell_of(a, a);
     float q = -2.34112558e-05f;
     q = LG_FMAF(q, z, -0.000264575705f);
@@ -96,7 +64,7 @@ static inline float lg_erfcf(float x)
     q = LG_FMAF(q, z, 0.139735714f);
     q = LG_FMAF(q, z, -0.343580455f);
     q = LG_FMAF(q, z, 0.510791361f);
-    const float beyond = LG_FMAF(q, bell.rest, q) * v * bell.power * 0x1p-64f;
+    const float beyond = lg_up_tof(10.1f, a, LG_FMAF(q, bell.rest, q) * (v * bell.power) * 0x1p-64f);
     return x < 0 ? 2 - beyond : beyond;
 }
 

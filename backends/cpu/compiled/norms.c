@@ -1,6 +1,7 @@
 /* Normalisation of rows and of channels. Rows, blocks of rows or channels are units of work. */
 #ifndef REAL
 
+#include "wide.h"
 #include "rows.h"
 
 #define SELF "norms.c"
@@ -32,7 +33,6 @@ INLINE void NAME(layer_norm_rows)(const void *task, long begin, long end, const 
         const REAL *from = x + row * n;
         REAL *to = y + row * n, mean, rate;
         NAME(moments)(from, n, eps, centre, &mean, &rate);
-        if (streamed && row + 1 < end) fetch(from + n, (size_t)n * sizeof(REAL), 0);
 #define BARE(AT) ((AT(from, k) - mean) * rate)
 #define WEIGHTED(AT) (BARE(AT) * AT(w, k))
 #define SHIFTED(AT) (WEIGHTED(AT) + AT(b, k))
@@ -92,10 +92,7 @@ INLINE void NAME(layer_norm_pull_rows)(const void *task, long begin, long end, c
             const REAL *from = x + row * n, *a = h + row * n;
             REAL *to = y + row * n, mean, rate;
             NAME(moments)(from, n, eps, centre, &mean, &rate);
-            if (streamed && row + 1 < rows) {
-                fetch(from + n, (size_t)n * sizeof(REAL), 0);
-                fetch(a + n, (size_t)n * sizeof(REAL), 0);
-            }
+            if (row + 1 < rows) fetch(a + n, (size_t)n * sizeof(REAL), 0);
             double along = 0, level = 0;
             for (I first = 0; first < n; first += PART) {
                 I last = first + PART < n ? first + PART : n;

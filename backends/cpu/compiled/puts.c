@@ -7,7 +7,8 @@
 #include "names.h"
 #include "streams.h"
 
-enum { SHORTEST = 64 }; /* bytes of a row: lists of shorter ones cost as much as the rows */
+/* Bytes of a row, and of all: lists of shorter ones cost as much as the rows, and a small result stays in a cache. */
+enum { SHORTEST = 64, LEAST = 1 << 20 };
 
 /* The rows that go to the places from first to last: heads[place - first] is the first of them plus one, next[row] the
  * one after it plus one, 0 none. NULL if there is no memory for that, or numbers are too large; to be freed. */
@@ -53,7 +54,7 @@ static void NAME(add_stretch)(const NAME(put_rows_task) *t, I first, I last)
 }
 
 /* A large y in one pass, place by place, most of which nothing comes to; 0 if there is no memory for the lists. */
-static int NAME(stream_stretch)(const NAME(put_rows_task) *t, I first, I last)
+static int NAME(write_stretch)(const NAME(put_rows_task) *t, I first, I last, const int streamed)
 {
     int *next, *heads = rows_by_place(t->i, t->n, first, last, &next);
     if (!heads) return 0;
@@ -65,7 +66,7 @@ static int NAME(stream_stretch)(const NAME(put_rows_task) *t, I first, I last)
             fetch(t->y + place * m, (size_t)m * sizeof(REAL), 1);
             fetch(t->g + (heads[place - first] - 1) * m, (size_t)m * sizeof(REAL), 0);
         }
-        stream_zeros(t->y + empty * m, (size_t)((place - empty) * m) * sizeof(REAL));
+        write_zeros(t->y + empty * m, (size_t)((place - empty) * m) * sizeof(REAL), streamed);
         if (place == last) break;
         REAL *restrict to = t->y + place * m;
         int row = heads[place - first] - 1;
@@ -83,8 +84,8 @@ EXPORT void NAME(put_rows)(const void *task, long begin, long end)
     const NAME(put_rows_task) *t = task;
     const I first = begin * t->stretch, last = end * t->stretch < t->size ? end * t->stretch : t->size;
     if (first >= last) return;
-    const size_t row = (size_t)t->m * sizeof(REAL);
-    if (row >= SHORTEST && row * (size_t)t->size >= STREAMED && NAME(stream_stretch)(t, first, last)) return;
+    const size_t row = (size_t)t->m * sizeof(REAL), all = row * (size_t)t->size;
+    if (row >= SHORTEST && all >= LEAST && NAME(write_stretch)(t, first, last, all >= STREAMED)) return;
     memset(t->y + first * t->m, 0, (size_t)(last - first) * row);
     NAME(add_stretch)(t, first, last);
 }

@@ -3,10 +3,30 @@
 #ifndef LUCIDGRAD_ABREAST
 #define LUCIDGRAD_ABREAST
 enum { ABREAST = 32 }; /* elements that are taken at once, each into a sum of its own: one sum would wait for itself */
-#endif
 
-/* What comes a page after element k of a row. */
-#define EARLY(x, k) lg_early((x) + (k), ABREAST * sizeof(REAL))
+/* What comes a page after element k of a row that is read, or written. */
+#define EARLY(x, k) lg_early((x) + (k), ABREAST * sizeof(REAL), 0)
+#define EARLY_TO(y, k) lg_early((y) + (k), ABREAST * sizeof(REAL), 1)
+
+/* The sum of terms for k from 0 to n, in the order of memory; `early` asks for what comes a page later. */
+#define SUM_OF(term, early)                                               \
+    double all = 0;                                                       \
+    for (I from = 0; from < n; from += PART) {                            \
+        const I to = from + PART < n ? from + PART : n;                   \
+        const I even = to - (to - from) % ABREAST;                        \
+        REAL s[ABREAST] = {0}, a = 0;                                     \
+        for (I k = from; k < even; k += ABREAST) {                        \
+            early(k);                                                     \
+            for (int j = 0; j < ABREAST; j++) s[j] += term(k + j);        \
+        }                                                                 \
+        _Pragma("omp simd reduction(+ : a)")                              \
+        for (I k = even; k < to; k++) a += term(k);                       \
+        for (int w = ABREAST / 2; w; w /= 2)                              \
+            for (int j = 0; j < w; j++) s[j] += s[j + w];                 \
+        all += s[0] + a;                                                  \
+    }                                                                     \
+    return all;
+#endif
 
 typedef REAL NAME(some) __attribute__((vector_size(LINE), aligned(sizeof(REAL)), may_alias));
 
@@ -28,25 +48,6 @@ static inline REAL NAME(top)(const REAL *x, I n)
 }
 
 static inline REAL NAME(finite)(REAL top) { return top - top == 0 ? top : 0; }
-
-/* The sum of terms for k from 0 to n, in the order of memory; `early` asks for what comes a page later. */
-#define SUM_OF(term, early)                                               \
-    double all = 0;                                                       \
-    for (I from = 0; from < n; from += PART) {                            \
-        const I to = from + PART < n ? from + PART : n;                   \
-        const I even = to - (to - from) % ABREAST;                        \
-        REAL s[ABREAST] = {0}, a = 0;                                     \
-        for (I k = from; k < even; k += ABREAST) {                        \
-            early(k);                                                     \
-            for (int j = 0; j < ABREAST; j++) s[j] += term(k + j);        \
-        }                                                                 \
-        _Pragma("omp simd reduction(+ : a)")                              \
-        for (I k = even; k < to; k++) a += term(k);                       \
-        for (int w = ABREAST / 2; w; w /= 2)                              \
-            for (int j = 0; j < w; j++) s[j] += s[j + w];                 \
-        all += s[0] + a;                                                  \
-    }                                                                     \
-    return all;
 
 static inline double NAME(total)(const REAL *x, I n)
 {
@@ -75,5 +76,3 @@ static inline double NAME(squares)(const REAL *x, I n, REAL mean)
 #undef TERM
 #undef NEXT
 }
-#undef SUM_OF
-#undef EARLY

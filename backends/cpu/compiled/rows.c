@@ -1,6 +1,7 @@
 /* Softmax, cross-entropy and sums of rows. Rows, columns or channels are units of work, never parts of a sum. */
 #ifndef REAL
 
+#include "wide.h"
 #include "rows.h"
 
 #define SELF "rows.c"
@@ -11,36 +12,24 @@
 #include "powers.h"
 #include "row_sums.h"
 
-/* The sum of exp(x - shift). */
+/* The sum of exp(x - shift), of a row that was read before. */
 static inline double NAME(powers)(const REAL *x, I n, REAL shift)
 {
-    double all = 0;
-    for (I from = 0; from < n; from += PART) {
-        I to = from + PART < n ? from + PART : n;
-        REAL s = 0;
-#pragma omp simd reduction(+ : s)
-        for (I k = from; k < to; k++) s += POWER(x[k] - shift);
-        all += s;
-    }
-    return all;
+#define TERM(k) POWER(x[k] - shift)
+#define NEXT(k) (void)0
+    SUM_OF(TERM, NEXT)
+#undef TERM
+#undef NEXT
 }
 
 /* The same, and the powers in y. */
-static inline double NAME(keep_powers)(REAL *y, const REAL *x, I n, REAL shift)
+static inline double NAME(keep_powers)(REAL *restrict y, const REAL *restrict x, I n, REAL shift)
 {
-    double all = 0;
-    for (I from = 0; from < n; from += PART) {
-        I to = from + PART < n ? from + PART : n;
-        REAL s = 0;
-#pragma omp simd reduction(+ : s)
-        for (I k = from; k < to; k++) {
-            REAL e = POWER(x[k] - shift);
-            y[k] = e;
-            s += e;
-        }
-        all += s;
-    }
-    return all;
+#define TERM(k) (y[k] = POWER(x[k] - shift))
+#define NEXT(k) EARLY_TO(y, k)
+    SUM_OF(TERM, NEXT)
+#undef TERM
+#undef NEXT
 }
 
 /* The logarithm of the sum of exp(x). */
@@ -102,7 +91,9 @@ EXPORT void NAME(log_softmax)(const void *task, long begin, long end)
         const REAL *from = x + row * n;
         REAL *to = y + row * n;
         REAL top = NAME(top)(from, n), size = (REAL)log(NAME(powers)(from, n, top));
-        for (I k = 0; k < n; k++) to[k] = from[k] - top - size;
+#define SHIFTED(AT) (AT(from, k) - top - size)
+        PLAIN_ROW(to, n, SHIFTED);
+#undef SHIFTED
     }
 }
 
@@ -118,8 +109,9 @@ EXPORT void NAME(log_softmax_pull)(const void *task, long begin, long end)
         const REAL *a = h + row * n, *b = s + row * n;
         REAL *to = y + row * n;
         REAL all = (REAL)NAME(total)(a, n);
-#pragma omp simd
-        for (I k = 0; k < n; k++) to[k] = a[k] - POWER(b[k]) * all;
+#define PULLED(AT) (AT(a, k) - POWER(AT(b, k)) * all)
+        PLAIN_ROW(to, n, PULLED);
+#undef PULLED
     }
 }
 
@@ -148,8 +140,9 @@ EXPORT void NAME(logsumexp_pull)(const void *task, long begin, long end)
         const REAL *from = x + row * n;
         REAL *to = y + row * n;
         REAL scale = h[row], shift = s[row] == (REAL)-LG_INFINITY ? 0 : s[row];
-#pragma omp simd
-        for (I k = 0; k < n; k++) to[k] = POWER(from[k] - shift) * scale;
+#define PULLED(AT) (POWER(AT(from, k) - shift) * scale)
+        PLAIN_ROW(to, n, PULLED);
+#undef PULLED
     }
 }
 
@@ -172,7 +165,9 @@ EXPORT void NAME(extreme_pull)(const void *task, long begin, long end)
             count += some;
         }
         const REAL share = t->h[row] / count;
-        for (I k = 0; k < n; k++) to[k] = (from[k] == extreme ? 1 : 0) * share; /* NaN where there is no extreme */
+#define SHARED(AT) ((AT(from, k) == extreme ? 1 : 0) * share) /* NaN where there is no extreme */
+        PLAIN_ROW(to, n, SHARED);
+#undef SHARED
     }
 }
 
@@ -274,34 +269,33 @@ EXPORT void NAME(channel_sums)(const void *task, long begin, long end)
     }
 }
 
-/* y[column] = sum over rows of x (rows, n), in parts of ROWS rows. */
-typedef struct { const REAL *x; REAL *y; I rows, n; } NAME(column_sums_task);
+/* y[column] = sum over rows of x (rows, n), in parts of ROWS rows; a unit is `wide` columns, at most WIDEST. */
+typedef struct { const REAL *x; REAL *y; I rows, n, wide; } NAME(column_sums_task);
 
 EXPORT void NAME(column_sums)(const void *task, long begin, long end)
 {
     const NAME(column_sums_task) *t = task;
-    const REAL *x = t->x;
-    REAL *y = t->y;
-    I rows = t->rows, n = t->n;
-    enum { WIDE = 64, AHEAD = 8 };
+    const I rows = t->rows, n = t->n;
+    enum { WIDEST = 256, AT_A_TIME = 4, AHEAD = 8 }; /* rows that are added to sums in registers, and asked for early */
     for (I block = begin; block < end; block++) {
-        I first = block * WIDE, width = n - first < WIDE ? n - first : WIDE;
-        double all[WIDE] = {0};
+        const I first = block * t->wide, width = n - first < t->wide ? n - first : t->wide;
+        const REAL *const x = t->x + first;
+        double all[WIDEST] = {0};
         for (I from = 0; from < rows; from += ROWS) {
-            I to = from + ROWS < rows ? from + ROWS : rows;
-            REAL s[WIDE] = {0};
-            if (width == WIDE)
-                for (I row = from; row < to; row++) {
-                    for (I k = 0; k < WIDE; k += (I)(64 / sizeof(REAL)))
-                        __builtin_prefetch(x + (row + AHEAD) * n + first + k);
-                    for (I k = 0; k < WIDE; k++) s[k] += x[row * n + first + k];
-                }
-            else
-                for (I row = from; row < to; row++)
-                    for (I k = 0; k < width; k++) s[k] += x[row * n + first + k];
+            const I to = from + ROWS < rows ? from + ROWS : rows;
+            REAL s[WIDEST] = {0};
+            I row = from;
+            for (; row + AT_A_TIME <= to; row += AT_A_TIME) {
+                const REAL *const a = x + row * n, *const b = a + n, *const c = b + n, *const d = c + n;
+                for (I k = 0; k < width; k += (I)(64 / sizeof(REAL)))
+                    for (I j = AHEAD; j < AHEAD + AT_A_TIME; j++) __builtin_prefetch(a + j * n + k);
+                for (I k = 0; k < width; k++) s[k] = s[k] + a[k] + b[k] + c[k] + d[k];
+            }
+            for (; row < to; row++)
+                for (I k = 0; k < width; k++) s[k] += x[row * n + k];
             for (I k = 0; k < width; k++) all[k] += s[k];
         }
-        for (I k = 0; k < width; k++) y[first + k] = (REAL)all[k];
+        for (I k = 0; k < width; k++) t->y[first + k] = (REAL)all[k];
     }
 }
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from . import memory
 from .library import Library, address, plain, run
+from .toolchain import INTERLEAVED, STREAMED
 
-_LIBRARY = Library("rows", ("-ffp-contract=fast",))
-_NORMS = Library("norms", ("-ffp-contract=fast",))
+_LIBRARY = Library("rows", ("-ffp-contract=fast", *INTERLEAVED))
+_NORMS = Library("norms", ("-ffp-contract=fast", *INTERLEAVED))
 
 #: Elements below which NumPy is as quick: of functions that take many passes there, and of sums.
 WORTH, WORTH_SUM = 1 << 8, 1 << 15
@@ -18,12 +19,10 @@ WORTH, WORTH_SUM = 1 << 8, 1 << 15
 ROWS = 64
 #: Columns whose sums over blocks are taken together, as in C.
 STRETCH = 1024
-#: Columns that are summed together, as in C.
-WIDE = 64
+#: Columns that are summed together: at least, and at most, as in C.
+WIDE, WIDEST = 64, 256
 #: Elements of which a part of a sum over everything is made.
 PART = 1 << 14
-#: Bytes of a result from which kernels that can write it past the caches, as in C.
-STREAMED = 1 << 23
 _STREAMING = {"layer_norm", "layer_norm_pull", "softmax_pull", "scaled_distance"}
 
 
@@ -244,8 +243,10 @@ def sums(x: Any, axis: Any, keepdims: bool) -> Any:
     sizes: tuple[int, ...]
     shape = [1 if a in axes else n for a, n in enumerate(x.shape)] if keepdims else left
     if axes[0] == 0 and axes[-1] == len(axes) - 1 < rank - 1:
-        name, sizes = "column_sums", (x.size // math.prod(left), math.prod(left))
-        worth, units = sizes[1] >= 16, -(-sizes[1] // WIDE)
+        n = math.prod(left)
+        wide = min(max(n // 4 // WIDE * WIDE, WIDE), WIDEST)
+        name, sizes = "column_sums", (x.size // n, n, wide)
+        worth, units = n >= 16, -(-n // wide)
     else:
         gap = next((k for k, a in enumerate(axes) if a != k), len(axes))  # the leading axes that are reduced
         tail = axes[gap:]

@@ -7,8 +7,7 @@
 #define __has_builtin(name) 0
 #endif
 
-/* From so many bytes on a result is not found in a cache again. */
-enum { STREAMED = 1 << 23 };
+/* The compiler is told STREAMED, the bytes from which on a result is not found in a cache again: see `toolchain.py`. */
 enum { LINE = 32 }; /* bytes of one store, and what its place is a multiple of */
 
 #if defined(__AVX__) && defined(__GNUC__)
@@ -24,10 +23,15 @@ typedef float lg_line __attribute__((vector_size(LINE), may_alias));
 #define STREAMED_ALL() ((void)0)
 #endif
 
-/* Ask for what is read a page from here: what processors fetch ahead by themselves ends with a page. */
-static inline void lg_early(const void *from, unsigned long bytes)
+/* Ask for what is read or written a page from here: what processors fetch ahead by themselves ends with a page, and an
+ * ordinary store waits for what it overwrites. */
+static inline __attribute__((always_inline)) void lg_early(const void *at, unsigned long bytes, const int written)
 {
-    for (unsigned long k = 0; k < bytes; k += 64) __builtin_prefetch((const char *)from + 4096 + k);
+    for (unsigned long k = 0; k < bytes; k += 64)
+        if (written)
+            __builtin_prefetch((const char *)at + 4096 + k, 1);
+        else
+            __builtin_prefetch((const char *)at + 4096 + k, 0);
 }
 
 /* What a loop has computed, of a few cache lines: copied to its place in a large result. */

@@ -6,6 +6,8 @@
 
 #include "stores.h"
 
+enum { AT_ONCE = 256 }; /* bytes that are written before memory is asked for the next that will be */
+
 /* Ask for a row that is read or written soon: what processors fetch ahead by themselves ends with a page. */
 static inline void fetch(const void *row, size_t bytes, const int written)
 {
@@ -17,9 +19,17 @@ static inline void fetch(const void *row, size_t bytes, const int written)
             __builtin_prefetch(at + k, 0);
 }
 
-static inline void stream_zeros(void *to, size_t bytes)
+static inline void write_zeros(void *to, size_t bytes, const int streamed)
 {
     size_t done = 0;
+    if (!streamed) {
+        for (; done + AT_ONCE <= bytes; done += AT_ONCE) {
+            lg_early((char *)to + done, AT_ONCE, 1);
+            memset((char *)to + done, 0, AT_ONCE);
+        }
+        memset((char *)to + done, 0, bytes - done);
+        return;
+    }
 #ifdef LG_STREAM
     const size_t edge = (LINE - (uintptr_t)to % LINE) % LINE;
     if (bytes >= edge + LINE) {
@@ -46,7 +56,17 @@ static inline void stream_zeros(void *to, size_t bytes)
 #define STREAM_ROW(to, n, TERM) PLAIN_ROW(to, n, TERM)
 #endif
 #define PLAIN_ROW(to, n, TERM)                                                            \
-    for (I k = 0; k < (n); k++) (to)[k] = TERM(ONE)
+    do {                                                                                  \
+        enum { SOME_OF = AT_ONCE / sizeof(REAL) };                                        \
+        I first = 0;                                                                      \
+        for (; first + SOME_OF <= (n); first += SOME_OF) {                                \
+            lg_early((to) + first, AT_ONCE, 1);                                           \
+            _Pragma("omp simd")                                                           \
+            for (I k = first; k < first + SOME_OF; k++) (to)[k] = TERM(ONE);              \
+        }                                                                                 \
+        _Pragma("omp simd")                                                               \
+        for (I k = first; k < (n); k++) (to)[k] = TERM(ONE);                              \
+    } while (0)
 #define WRITE_ROW(to, n, streamed, TERM)                                                  \
     if (streamed)                                                                         \
         STREAM_ROW(to, n, TERM);                                                          \

@@ -6,7 +6,7 @@ from typing import Any
 
 from lucidgrad.backends.codegen.equations import Expression, collapsed, expression_of
 from lucidgrad.backends.codegen.loops import LEAP
-from lucidgrad.backends.cpu.compiled.rows import STREAMED
+from lucidgrad.backends.cpu.compiled.toolchain import STREAMED
 from lucidgrad.levels.program import Equation
 
 from .places import Buffer, Immediate, Place
@@ -16,6 +16,8 @@ __all__ = ["Entry", "Expression", "Loop", "Number", "Source", "collapsed", "nest
 
 #: Elements that are computed together where a loop has no outer axis, and how many a thread takes at a time.
 BLOCK, PORTION = 4096, 32768
+#: Elements from which a loop over one axis asks memory early.
+FAR = 1 << 18
 
 
 class Number:
@@ -142,8 +144,13 @@ class Loop(Step):
         loads += [(-1, f"const double n{k} = f->numbers[{k}];") for k in sorted(given)]
         self._divide(shape)
         block = BLOCK if self._parts is None else self._parts[1]
-        if past:
-            even = [k for k, own in enumerate(varied) if list(own) == [1]]
+        if len(shape) == 1 and self._parts is None and self.elements >= FAR:
+            even = [f"lg_early(p{k} + from, some * sizeof *p{k}, 0);" for k, own in enumerate(varied) if own == [1]]
+            even += [
+                f"lg_early(q{k} + from, some * sizeof *q{k}, 1);"
+                for k, own in enumerate(targets)
+                if own == [1] and k not in past
+            ]
             return [*lines, *_leaps(shape[0], loads, inner, even, {k: stored(kept[k].dtype) for k in past})]
         return [*lines, *nested(shape, loads, inner, block)]
 
@@ -236,19 +243,18 @@ def nested(shape: Sequence[int], loads: Sequence[tuple[int, str]], inner: Sequen
 
 
 def _leaps(
-    n: int, loads: Sequence[tuple[int, str]], inner: Sequence[str], even: Sequence[int], past: dict[int, str]
+    n: int, loads: Sequence[tuple[int, str]], inner: Sequence[str], early: Sequence[str], past: dict[int, str]
 ) -> list[str]:
-    """A loop over one axis some elements of which at a time are computed beside, then stored past the caches.
+    """A loop over one long axis, some elements at a time, before which memory is asked for what comes later.
 
-    ``even`` are the numbers of sources without gaps, ``past`` the types of these targets by theirs.
+    ``past`` are the types of targets by their numbers: these are computed beside, then stored past the caches.
     """
     lines = [text for depth, text in loads if depth < 0]
     lines += [f"{kind} b{k}[{LEAP}] __attribute__((aligned(64)));" for k, kind in past.items()]
     lines += [f"const long stop = end * {BLOCK} < {n} ? end * {BLOCK} : {n};"]
     lines += [f"for (long from = begin * {BLOCK}; from < stop; from += {LEAP}) {{"]
     lines += [f"const long some = stop - from < {LEAP} ? stop - from : {LEAP};"]
-    lines += [f"lg_early(p{k} + from, some * sizeof *p{k});" for k in even]
-    lines += ["#pragma omp simd", "for (long j = 0; j < some; j++) {", "const long i0 = from + j;"]
+    lines += [*early, "#pragma omp simd", "for (long j = 0; j < some; j++) {", "const long i0 = from + j;"]
     lines += [*(text for depth, text in loads if depth == 0), *inner, "}"]
     lines += [f"lg_stream(q{k} + from, b{k}, some * sizeof *b{k});" for k in past]
-    return [*lines, "}", "STREAMED_ALL();"]
+    return [*lines, "}", *(["STREAMED_ALL();"] if past else [])]
