@@ -1,6 +1,7 @@
 """``python -m bench.products``: matrix products of layers, beside those of NumPy's BLAS and of PyTorch.
 
-One thread each, in turns in one process; processor time, of the quicker rounds.
+In turns in one process, with as many threads each as asked for; of the quicker rounds, processor time if that is one,
+and wall time otherwise.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ CASES = [
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.products", description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=40, help="default %(default)s")
-    rounds = parser.parse_args().rounds
-    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    parser.add_argument("--threads", type=int, default=1, help="default %(default)s")
+    rounds, threads = (given := parser.parse_args()).rounds, given.threads
+    os.environ.update(OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
 
     import numpy as np
     import torch
@@ -33,8 +35,9 @@ def main() -> int:
     import lucidgrad
     from lucidgrad.backends.cpu.compiled import blas
 
-    torch.set_num_threads(1)
-    lucidgrad.set_num_threads(1)
+    torch.set_num_threads(threads)
+    lucidgrad.set_num_threads(threads)
+    clock = time.process_time if threads == 1 else time.perf_counter
     print(f"{'product':22} {'to NumPy':>9} {'to PyTorch':>11}")
     for m, k, n, turned in CASES:
         rng = np.random.default_rng(0)
@@ -52,19 +55,19 @@ def main() -> int:
             lambda a=a, b=b, y=y: np.matmul(a, b, out=y),  # type: ignore[misc]
             lambda xs=with_torch, y=theirs: torch.mm(*xs, out=y),  # type: ignore[misc]
         ]
-        ours, numpys, torchs = quickest(calls, rounds)
+        ours, numpys, torchs = quickest(calls, rounds, clock)
         print(f"{m:5} x {k:4} x {n:4} {turned} {ours / numpys:10.2f} {ours / torchs:11.2f}", flush=True)
     return 0
 
 
-def quickest(calls: list[Callable[[], Any]], rounds: int) -> list[float]:
+def quickest(calls: list[Callable[[], Any]], rounds: int, clock: Callable[[], float]) -> list[float]:
     """Seconds that calls take: what a tenth of the rounds stays below."""
     found: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for call, seconds in zip(calls, found, strict=True):
-            start = time.process_time()
+            start = clock()
             call()
-            seconds.append(time.process_time() - start)
+            seconds.append(clock() - start)
     return [sorted(seconds)[rounds // 10] for seconds in found]
 
 

@@ -45,6 +45,8 @@ enum {
     TERMS = 320,        /* of a block, at most: the packed rows of one stay in the first cache */
     COLUMNS = 24 * WIDE, /* that are packed at once: the second cache has room for them */
     AHEAD = 12,         /* terms that are fetched early */
+    SOME = 4,           /* terms between two jumps */
+    FAR = 16,           /* terms that packing fetches early: they lie apart */
     TURNED = 112,       /* CBLAS's word */
     SMALL = 8192,       /* elements of matrices: if both have less, NumPy is called without looking further */
     FEWEST = 24,        /* rows or terms that pay; of columns a panel */
@@ -101,6 +103,8 @@ static void pack_columns(float *to, const float *b, I down, I along, I terms, I 
     I p = 0;
     if (columns >= WIDE && along == 1)
         for (; p < terms; p++) {
+            __builtin_prefetch(b + (p + FAR) * down);
+            __builtin_prefetch(b + (p + FAR) * down + LANES);
             STORE(to + p * WIDE, LOAD(b + p * down));
             STORE(to + p * WIDE + LANES, LOAD(b + p * down + LANES));
         }
@@ -120,48 +124,83 @@ static void pack_rows(float *to, const float *a, I down, I along, I terms, I row
     if (along == 1)
         for (; p + LANES <= terms; p += LANES) turn(to + p * rows, rows, a + p, down, rows);
     else if (left >= LANES)
-        for (; p < terms; p++) STORE(to + p * rows, LOAD(a + p * along));
+        for (; p < terms; p++) {
+            __builtin_prefetch(a + (p + FAR) * along);
+            STORE(to + p * rows, LOAD(a + p * along));
+        }
     for (; p < terms; p++)
         for (I i = 0; i < rows; i++) to[p * rows + i] = a[i * down + p * along];
 }
 
+/* Where threads share a core, how many instructions there are decides, and otherwise how many loads: so a third of the
+ * rows has its factor broadcast twice, within a multiplication each time, and others once, by an instruction more. */
+#define EACH_ROW _Pragma("GCC unroll 14") for (I i = 0; i < rows; i++)
+#ifdef __AVX512F__
+#define ADD(sum, x, y) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y))
+#define ADD_ALL(sum, x, at) __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(x), "m"(*(at)))
+#else
+#define ADD(sum, x, y) ((sum) += (x) * (y))
+#define ADD_ALL(sum, x, at) ((sum) += (x) * ALL(*(at)))
+#endif
+
+INLINE void term(vector *one, vector *two, const float *a, const float *b, const I rows)
+{
+    const vector first = LOAD(b), second = LOAD(b + LANES);
+    __builtin_prefetch(b + AHEAD * WIDE);
+    __builtin_prefetch(b + AHEAD * WIDE + LANES);
+    EACH_ROW
+        if (i % 3 == 1) {
+            ADD_ALL(one[i], first, a + i);
+            ADD_ALL(two[i], second, a + i);
+        } else {
+            const vector factor = ALL(a[i]);
+            ADD(one[i], first, factor);
+            ADD(two[i], second, factor);
+        }
+}
+
 /* c = the products of packed rows and a panel, added to what is there or not; and a bias, if there is one. */
-INLINE void tile(float *c, I c_row, const float *a, const float *b, I terms, I columns, int adds, const float *bias,
-                 const I rows)
+INLINE void tile(float *c, I c_row, const float *a, const float *b, I terms, int adds, const float *bias, const I rows)
 {
     vector one[ROWS], two[ROWS];
-    for (I i = 0; i < rows; i++) {
-        __builtin_prefetch(c + i * c_row, 1);
-        __builtin_prefetch(c + i * c_row + LANES, 1);
-        one[i] = two[i] = (vector){0};
+    const float *next = c, *const last = c + rows * c_row;
+    I p = 0;
+    EACH_ROW one[i] = two[i] = (vector){0};
+#define SOME_TERMS _Pragma("GCC unroll 4") for (I q = 0; q < SOME; q++, a += rows, b += WIDE) term(one, two, a, b, rows)
+    for (; p + SOME <= terms && next < last; p += SOME, next += c_row) { /* not all of c at once: that would hold up b */
+        __builtin_prefetch(next, 1);
+        __builtin_prefetch(next + LANES, 1);
+        SOME_TERMS;
     }
-    for (I p = 0; p < terms; p++, a += rows, b += WIDE) {
-        const vector first = LOAD(b), second = LOAD(b + LANES);
-        __builtin_prefetch(b + AHEAD * WIDE);
-        __builtin_prefetch(b + AHEAD * WIDE + LANES);
-        for (I i = 0; i < rows; i++) {
-            const vector factor = ALL(a[i]);
-            one[i] += factor * first, two[i] += factor * second;
-        }
-    }
-    float edge[WIDE], also[WIDE];
-    if (bias && columns < WIDE) bias = memcpy(also, bias, columns * sizeof(float));
-    for (I i = 0; i < rows; i++) {
-        float *to = columns < WIDE ? edge : c + i * c_row;
-        if (columns < WIDE && adds) memcpy(edge, c + i * c_row, columns * sizeof(float));
-        if (adds) one[i] += LOAD(to), two[i] += LOAD(to + LANES);
-        if (bias) one[i] += LOAD(bias), two[i] += LOAD(bias + LANES);
-        STORE(to, one[i]);
-        STORE(to + LANES, two[i]);
-        if (columns < WIDE) memcpy(c + i * c_row, edge, columns * sizeof(float));
+    for (; p + SOME <= terms; p += SOME) SOME_TERMS;
+    for (; p < terms; p++, a += rows, b += WIDE) term(one, two, a, b, rows);
+    if (adds) EACH_ROW one[i] += LOAD(c + i * c_row), two[i] += LOAD(c + i * c_row + LANES);
+    if (bias) EACH_ROW one[i] += LOAD(bias), two[i] += LOAD(bias + LANES);
+    EACH_ROW {
+        STORE(c + i * c_row, one[i]);
+        STORE(c + i * c_row + LANES, two[i]);
     }
 }
 
-static void tiles(float *c, I c_row, const float *a, const float *b, I terms, I columns, int adds, const float *bias,
-                  I rows)
+static void whole(float *c, I c_row, const float *a, const float *b, I terms, int adds, const float *bias, I rows)
 {
-#define OF(n) case n: tile(c, c_row, a, b, terms, columns, adds, bias, n); break;
+#define OF(n) case n: tile(c, c_row, a, b, terms, adds, bias, n); break;
     switch (rows) { OF(1) OF(2) OF(3) OF(4) OF(5) OF(6) OF(7) OF(8) OF(9) OF(10) OF(11) OF(12) OF(13) OF(14) }
+}
+
+/* The same where so many columns are left, perhaps fewer than a panel has. */
+static void tiles(float *c, I c_row, const float *a, const float *b, I terms, I left, int adds, const float *bias, I rows)
+{
+    if (left >= WIDE) {
+        whole(c, c_row, a, b, terms, adds, bias, rows);
+        return;
+    }
+    float edge[ROWS * WIDE], also[WIDE];
+    const size_t size = left * sizeof(float);
+    for (I i = 0; adds && i < rows; i++) memcpy(edge + i * WIDE, c + i * c_row, size);
+    if (bias) bias = memcpy(also, bias, size);
+    whole(edge, WIDE, a, b, terms, adds, bias, rows);
+    for (I i = 0; i < rows; i++) memcpy(c + i * c_row, edge + i * WIDE, size);
 }
 
 /* How large parts are that are at most so large, and alike. */
