@@ -134,14 +134,16 @@ static void pack_rows(float *to, const float *a, I down, I along, I terms, I row
 
 /* Where threads share a core, how many instructions there are decides, and otherwise how many loads: so a third of the
  * rows has its factor broadcast twice, within a multiplication each time, and others once, by an instruction more. */
-#define EACH_ROW _Pragma("GCC unroll 14") for (I i = 0; i < rows; i++)
 #ifdef __AVX512F__
+#define UNROLLED _Pragma("GCC unroll 14")
 #define ADD(sum, x, y) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y))
 #define ADD_ALL(sum, x, at) __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(x), "m"(*(at)))
-#else
+#else /* short: nobody calls it but tests */
+#define UNROLLED _Pragma("GCC unroll 1")
 #define ADD(sum, x, y) ((sum) += (x) * (y))
 #define ADD_ALL(sum, x, at) ((sum) += (x) * ALL(*(at)))
 #endif
+#define EACH_ROW UNROLLED for (I i = 0; i < rows; i++)
 
 INLINE void term(vector *one, vector *two, const float *a, const float *b, const I rows)
 {
@@ -166,8 +168,8 @@ INLINE void tile(float *c, I c_row, const float *a, const float *b, I terms, int
     const float *next = c, *const last = c + rows * c_row;
     I p = 0;
     EACH_ROW one[i] = two[i] = (vector){0};
-#define SOME_TERMS _Pragma("GCC unroll 4") for (I q = 0; q < SOME; q++, a += rows, b += WIDE) term(one, two, a, b, rows)
-    for (; p + SOME <= terms && next < last; p += SOME, next += c_row) { /* not all of c at once: that would hold up b */
+#define SOME_TERMS UNROLLED for (I q = 0; q < SOME; q++, a += rows, b += WIDE) term(one, two, a, b, rows)
+    for (; p + SOME <= terms && next < last; p += SOME, next += c_row) { /* all of c at once would hold up b */
         __builtin_prefetch(next, 1);
         __builtin_prefetch(next + LANES, 1);
         SOME_TERMS;
@@ -189,7 +191,8 @@ static void whole(float *c, I c_row, const float *a, const float *b, I terms, in
 }
 
 /* The same where so many columns are left, perhaps fewer than a panel has. */
-static void tiles(float *c, I c_row, const float *a, const float *b, I terms, I left, int adds, const float *bias, I rows)
+static void tiles(float *c, I c_row, const float *a, const float *b, I terms, I left, int adds, const float *bias,
+                  I rows)
 {
     if (left >= WIDE) {
         whole(c, c_row, a, b, terms, adds, bias, rows);

@@ -55,8 +55,8 @@ EXPORT void lg_products_begin(lg_parallel_for p, int (*get)(void), void (*set)(i
 
 enum {
     TURNED = 112, /* CBLAS's word */
-    BLOCK = 16,   /* rows or columns that stay together: edges cost */
-    EACH = 2      /* portions for each thread: each repeats work, and threads do not always begin together */
+    BLOCK = 32,   /* rows or columns that stay together: edges cost */
+    EACH = 1      /* portions for each thread: each repeats what is done for the other side */
 };
 
 #define SELF "products.c"
