@@ -97,7 +97,8 @@ class Parts:
             "precision": modes.precision, "Alias": box.Alias, "Fork": tape.Fork, "Output": tape.Output,
             "Leaf": tape.Leaf, "INFERENCE": box.INFERENCE, "NOTHING": tape.NOTHING, "copying": device.copying,
             "large_recipe": _large_recipe, "subtract": np.subtract, "total": np.add.reduce, "small": SMALL,
-            "zeros": np.zeros,
+            "zeros": np.zeros, "add": np.add, "multiply": np.multiply,
+            "array_api": np._core._multiarray_umath._ARRAY_API, "by_age": plan.by_age,
             "concatenate": getattr(np.concatenate, "__wrapped__", np.concatenate),  # which asks nobody's types
         }  # fmt: skip
         tensor = given["Tensor"]
