@@ -56,12 +56,7 @@ static Size small; /* sizes of arrays from which others are quicker than NumPy's
 typedef struct { HOLDER } Holder;
 
 static int holder_visit(PyObject *self, visitproc visit, void *arg) { Py_VISIT(((Holder *)self)->given); return 0; }
-
-static void holder_free(PyObject *self) {
-    PyObject_GC_UnTrack(self);
-    Py_XDECREF(((Holder *)self)->given);
-    PyObject_GC_Del(self);
-}
+static void holder_free(PyObject *h) { PyObject_GC_UnTrack(h); Py_XDECREF(((Holder *)h)->given); PyObject_GC_Del(h); }
 
 /* Like a tuple it has no `tp_clear`: functions and dicts that it is in a circle with have one. */
 #define HOLDER_TYPE(kind, does) \
@@ -205,5 +200,4 @@ static PyObject *dotted(PyObject *a, int turn_a, PyObject *b, int turn_b) {
     return y;
 }
 
-/* The sum of all rows. */
-static PyObject *summed(PyObject *a) { return PyObject_Vectorcall(total_, (PyObject *[]){a, zero}, 2, NULL); }
+static PyObject *sum_of_rows(PyObject *a) { return PyObject_Vectorcall(total_, (PyObject *[]){a, zero}, 2, NULL); }

@@ -1,8 +1,6 @@
 /* The engine's hot paths in C: an operator's call on plain arrays, the search for a walk's nodes, and its loop.
-
    The Python source says what is meant. Types are those of Python: slots are read and written where their descriptors
-   say. Whatever is not common is left to the Python functions: an operator then answers None, and a node goes to
-   `Walk._step`. */
+   say. Whatever is not common is left to Python: an operator then answers None, and a node goes to `Walk._step`. */
 #include "common.h"
 #include "operators.h"
 #include "walk.h"

@@ -31,8 +31,7 @@ static PyObject *alias_of(PyObject *x, PyObject *steps, PyObject *barrier) {
 }
 
 /* -- operators ------------------------------------------------------------------------------------ */
-/* The one input that gets a gradient, or -1: a tuple of nodes; what is kept, and a digit each: y, an input x, its meta
-   m, all metas M, a keyword k. */
+/* The only input with a gradient, or -1; what is kept, and digits: y, input x, its meta m, all metas M, keyword k. */
 typedef struct { PyObject *recipe; int index; const char *items; } Keeping;
 
 enum Form { FIXED, JOIN, PARTS }; enum Fit { NEVER, BY_DTYPE, OF_PAIR, OF_MATRICES, OF_THREE };
@@ -178,7 +177,8 @@ static PyObject *computed(const Call *call, PyObject *kernel) {
     if (y && known == AFFINE) {
         int fine = is_plain(a[2]) && ((Array *)a[2])->nd == 1 && descr_of(a[2]) == descr_of(y)
             && size_of(a[2]) == ((Array *)y)->dims[1];
-        Py_SETREF(y, fine ? PyNumber_InPlaceAdd(y, a[2]) : NULL);
+        PyObject *sum = fine ? looped(add_, (PyObject *[]){y, a[2]}, 2, NULL, 0) : NULL;
+        Py_SETREF(y, sum || !fine ? sum : PyNumber_InPlaceAdd(y, a[2]));
     }
     if (y || PyErr_Occurred()) return y;
     PyObject *names = PyTuple_GET_SIZE(call->op->keywords) ? call->op->keywords : NULL;
@@ -332,8 +332,7 @@ static PyObject *attach(PyObject *module, PyObject *function) {
 #if PY_VERSION_HEX >= 0x030C0000
         PyFunction_SetVectorcall(f, entered);
 #else
-        f->func_version = 0;
-        f->vectorcall = entered;
+        f->func_version = 0, f->vectorcall = entered;
 #endif
     }
     Py_RETURN_NONE;

@@ -31,9 +31,10 @@ _KNOWN = {
     _text(lambda xp, g, *, axis: xp.concat(*g, axis=axis)): 6,
     _text(lambda xp, g, *, axis: xp.unstack(g, axis=axis)): 8,
     _text(lambda xp, g, y: xp.tanh_pull(g, y)): 9,
+    _text(lambda xp, g, y: xp.where(y <= 0, 0, g)): 10,
 }
-_PLACED, _CUT, _TANH, _ROWS = 5, 7, 9, 10  # the rules of `index`, `concat` and `tanh`, and a sum of rows
-_MATRICES, _KEPT_FIRST, _TURN_FIRST, _TURN_SECOND = 11, 1, 2, 4  # a product, what of it comes first, what is transposed
+_PLACED, _CUT, _TANH, _ROWS = 5, 7, 9, 11  # the rules of `index`, `concat` and `tanh`, and a sum of rows
+_MATRICES, _KEPT_FIRST, _TURN_FIRST, _TURN_SECOND = 12, 1, 2, 4  # a product, what of it comes first, what is transposed
 #: Rules that are known by their names, and the operators that they call.
 _NAMED = {
     "lucidgrad.ops.shape.joining._concat_vjp": (_CUT, None),

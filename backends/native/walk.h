@@ -1,7 +1,8 @@
 /* The search for a walk's nodes, its steps and its loop: `core/plan.py`, `core/engine.py`, `backends/stepping.py`. */
 
 /* -- steps of a walk: the rules of a node, one by one ------------------------------------------------ */
-enum Known { CALLED, IDENTITY, PRODUCT, RESHAPED, SWAPPED, PLACED, REJOINED, CUT, UNSTACKED, TANH, ROWS, MATRICES };
+enum Known {
+    CALLED, IDENTITY, PRODUCT, RESHAPED, SWAPPED, PLACED, REJOINED, CUT, UNSTACKED, TANH, RELU, ROWS, MATRICES };
 enum { KEPT_FIRST = 1, TURN_FIRST = 2, TURN_SECOND = 4 }; /* what is added to MATRICES */
 
 typedef struct { /* `code` is the function's when it was found to be a known one; `op` does the same on tensors */
@@ -32,6 +33,14 @@ static PyObject *tanh_pull(PyObject *h, PyObject *s) { /* h - h * s², as the ke
     return made;
 }
 
+static PyObject *relu_pull(Array *h, Array *y) { /* where(y <= 0, 0, h) */
+    Array *made = (Array *)new_array(plain_, Py_NewRef(h->descr), h->nd, h->dims, NULL, NULL, 0, NULL);
+    for (Size i = 0, n = made ? size_of((PyObject *)made) : 0; i < n; i++)
+        if (h->descr == single_) ((float *)made->data)[i] = ((float *)y->data)[i] <= 0 ? 0 : ((float *)h->data)[i];
+        else ((double *)made->data)[i] = ((double *)y->data)[i] <= 0 ? 0 : ((double *)h->data)[i];
+    return (PyObject *)made;
+}
+
 /* What a known rule gives, given the namespace, the cotangent and what is kept. NULL without an error: it is called. */
 static PyObject *pulled_here(const Pull *pull, PyObject *const *args) {
     PyObject *g = args[1], *first = args[2], *second = args[3];
@@ -50,7 +59,9 @@ static PyObject *pulled_here(const Pull *pull, PyObject *const *args) {
     if (known == CUT && second) return split(g, first, second);
     if (known == UNSTACKED && first == zero && ((Array *)g)->nd > 1) return PySequence_Tuple(g);
     if (known == TANH && alike && ((Array *)g)->nd && are_alike(g, first)) return tanh_pull(g, first);
-    if (known == ROWS && is_small_matrix(g)) return summed(g);
+    if (known == RELU && alike && are_alike(g, first) && is_dense(g) && is_dense(first) && is_usual(descr_of(g))
+        && size_of(g) <= FEW) return relu_pull((Array *)g, (Array *)first);
+    if (known == ROWS && is_small_matrix(g)) return sum_of_rows(g);
     return how < 0 || !alike ? NULL : dotted(one, !!(how & TURN_FIRST), other, !!(how & TURN_SECOND));
 }
 
@@ -71,8 +82,7 @@ static PyObject *pulled(const Pull *pull, PyObject *xp, PyObject *g, PyObject *s
 /* Walk._add: the second cotangent makes a fresh sum, later ones add to it. */
 static int added(const Pass *pass, PyObject *node, PyObject *old, PyObject *ct) {
     int own = PySet_Contains(pass->owned, node);
-    if (own < 0) return -1;
-    PyObject *pair[] = {Py_NewRef(old), ct}, *sum = looped(add_, pair, 2, own ? old : NULL, 1);
+    PyObject *pair[] = {Py_NewRef(old), ct}, *sum = own < 0 ? NULL : looped(add_, pair, 2, own ? old : NULL, 1);
     if (sum == NULL && !PyErr_Occurred()) sum = own ? PyNumber_InPlaceAdd(old, ct) : PyNumber_Add(old, ct);
     Py_DECREF(old);
     int bad = sum == NULL || (sum != old && PyDict_SetItem(pass->pending, node, sum) < 0);
@@ -90,7 +100,7 @@ static PyObject *fitted(PyObject *xp, PyObject *ct, PyObject *target) {
         for (int i = rows; same && i < nd; i++)
             same = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i - rows)) == ((Array *)a)->dims[i];
         if (same && rows == 0) return ct;
-        if (same && ct == a && is_small_matrix(a)) { Py_SETREF(ct, summed(ct)); return ct; } /* a row met all rows */
+        if (same && ct == a && is_small_matrix(a)) { Py_SETREF(ct, sum_of_rows(ct)); return ct; } /* a row met all */
     }
     Py_SETREF(ct, PyObject_Vectorcall(fit_, (PyObject *[]){xp, ct, target}, 3, NULL));
     return ct;
@@ -326,10 +336,9 @@ static PyObject *keep(PyObject *module, PyObject *arrived) {
             if (sets) {
                 Py_SETREF(SLOT(PyTuple_GET_ITEM(made, i), Tensor_array), Py_NewRef(g));
                 Py_XSETREF(SLOT(x, Tensor__grad), Py_NewRef(PyTuple_GET_ITEM(made, i)));
-            } else {
+            } else
                 fine = PyObject_TypeCheck(x, (PyTypeObject *)Tensor_) && SLOT(x, Tensor__node) == leaf && is_plain(g)
                     && is_own(g) && ((old = SLOT(x, Tensor__grad)) == NULL || old == Py_None);
-            }
         }
     }
     Py_DECREF(made);
