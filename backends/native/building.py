@@ -35,7 +35,7 @@ def build(source: Path, library: Path) -> None:
     command += ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
 
     def compiled(scratch: Path) -> None:
-        done = caches.run([*command, f"-I{include}", source, "-o", scratch], PATIENCE, {**os.environ, "LC_ALL": "C"})
+        done = caches.run([*command, f"-I{include}", source, "-lm", "-o", scratch], PATIENCE, {**os.environ, "LC_ALL": "C"})
         if done.returncode:
             raise OSError(f"the compiler says: {caches.complaint(done)}")
 

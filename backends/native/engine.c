@@ -1,20 +1,17 @@
 /* The engine's hot paths in C: an operator's call on plain arrays, the search for a walk's nodes, and its loop.
-
    The Python source says what is meant. Types are those of Python: slots are read and written where their descriptors
-   say. Whatever is not common is left to the Python functions: an operator then answers None, and a node goes to
-   `Walk._step`. */
+   say. Whatever is not common is left to Python: an operator then answers None, and a node goes to `Walk._step`. */
 #include "common.h"
 #include "operators.h"
 #include "walk.h"
 #include "updates.h"
 
-static Py_ssize_t place_of(PyObject *type, const char *name) {
+static Size place_of(PyObject *type, const char *name) {
     PyObject *slot = PyObject_GetAttrString(type, name);
-    if (slot == NULL) return -1;
-    Py_ssize_t place = -1;
-    if (Py_TYPE(slot) == &PyMemberDescr_Type) place = ((PyMemberDescrObject *)slot)->d_member->offset;
-    else PyErr_Format(PyExc_TypeError, "%s is no slot of %R", name, type);
-    Py_DECREF(slot);
+    int is_slot = slot && Py_TYPE(slot) == &PyMemberDescr_Type;
+    Size place = is_slot ? ((PyMemberDescrObject *)slot)->d_member->offset : -1;
+    if (slot && !is_slot) PyErr_Format(PyExc_TypeError, "%s is no slot of %R", name, type);
+    Py_XDECREF(slot);
     return place;
 }
 
@@ -30,9 +27,12 @@ static PyObject *setup(PyObject *module, PyObject *names) {
     if ((small = PyLong_AsSsize_t(small_)) < 0) return NULL;
     PyObject *dtype = PyObject_GetAttrString(sample_, "dtype");
     Array *sample = (Array *)sample_;
+    Ufunc *f = (Ufunc *)subtract_;
+    void **api = PyCapsule_GetPointer(array_api_, NULL);
     int same = dtype && is_plain(sample_) && sample->nd == 2 && sample->dims[0] == 2 && sample->dims[1] == 3
         && sample->descr == dtype && is_dense(sample_) && PyAnySet_Check(unusual_) && PyAnySet_Check(floats_)
-        && PyDict_Check(places_) && PyDict_Check(copying_) && PyDict_Check(by_array_);
+        && PyDict_Check(places_) && PyDict_Check(copying_) && PyDict_Check(by_array_) && f->nin == 2 && f->nargs == 3
+        && f->nout == 1 && !f->has_core && !strcmp(f->name, "subtract") && api && (new_array = api[94]);
     Py_XDECREF(dtype);
     if (!same) return PyErr_Format(PyExc_TypeError, "arrays have another layout than expected, or modes are no sets");
     Py_RETURN_NONE;

@@ -8,47 +8,33 @@ static PyObject *base_of(PyObject *alias) { /* a borrowed reference; NULL: the b
 }
 
 static PyObject *history_of(PyObject *x) { /* dispatch.node_of */
-    PyObject *alias = SLOT(x, Tensor__alias);
-    if (alias != Py_None && alias != INFERENCE_) {
-        PyObject *base = base_of(alias);
-        if (base == NULL || SLOT(base, Tensor__node) != SLOT(alias, Alias_seen))
-            return PyObject_CallOneArg(history_, x); /* which may write it anew */
-    }
-    return Py_XNewRef(SLOT(x, Tensor__node));
+    PyObject *alias = SLOT(x, Tensor__alias), *base = alias == Py_None || alias == INFERENCE_ ? x : base_of(alias);
+    int same = base == x || (base && SLOT(base, Tensor__node) == SLOT(alias, Alias_seen)); /* or it is written anew */
+    return same ? Py_XNewRef(SLOT(x, Tensor__node)) : PyObject_CallOneArg(history_, x);
 }
 
-static PyObject *storage(PyObject *a) {
-    PyObject *base = ((Array *)a)->base;
-    return base && is_plain(base) ? base : a;
-}
+static PyObject *storage(PyObject *a) { PyObject *b = ((Array *)a)->base; return b && is_plain(b) ? b : a; }
 
 /* dispatch.alias_of, while operations are recorded; takes `steps`. */
 static PyObject *alias_of(PyObject *x, PyObject *steps, PyObject *barrier) {
     PyObject *own = SLOT(x, Tensor__alias), *base, *made = NULL;
     if (steps == NULL || own == INFERENCE_) { Py_XDECREF(steps); return steps ? Py_NewRef(own) : NULL; }
-    if (own != Py_None) {
-        int replayed = PyTuple_GET_SIZE(SLOT(own, Alias_steps)) && PyTuple_GET_SIZE(steps);
-        Py_SETREF(steps, replayed ? PySequence_Concat(SLOT(own, Alias_steps), steps) : PyTuple_New(0));
-    }
+    int replayed = own != Py_None && PyTuple_GET_SIZE(SLOT(own, Alias_steps)) && PyTuple_GET_SIZE(steps);
+    if (own != Py_None) Py_SETREF(steps, replayed ? PySequence_Concat(SLOT(own, Alias_steps), steps) : PyTuple_New(0));
     base = own == Py_None ? x : base_of(own);
     base = steps == NULL ? NULL : base ? Py_NewRef(base) : PyObject_GetAttr(own, s_base);
     if (base == NULL || (made = blank(Alias_)) == NULL) { Py_XDECREF(base); Py_XDECREF(steps); return NULL; }
-    SLOT(made, Alias__base) = base;
-    SLOT(made, Alias_steps) = steps;
+    SLOT(made, Alias__base) = base, SLOT(made, Alias_steps) = steps;
     SLOT(made, Alias_seen) = Py_NewRef(own == Py_None ? SLOT(x, Tensor__node) : SLOT(own, Alias_seen));
     SLOT(made, Alias_barrier) = Py_NewRef(barrier != Py_None || own == Py_None ? barrier : SLOT(own, Alias_barrier));
     return made;
 }
 
 /* -- operators ------------------------------------------------------------------------------------ */
-typedef struct {
-    PyObject *recipe;
-    int index; /* the one input that gets a gradient, or -1: a tuple of nodes */
-    const char *items; /* what is kept, and a digit each: y, an input x, its meta m, all metas M, a keyword k */
-} Keeping;
+/* The only input with a gradient, or -1; what is kept, and digits: y, input x, its meta m, all metas M, keyword k. */
+typedef struct { PyObject *recipe; int index; const char *items; } Keeping;
 
-enum Form { FIXED, JOIN, PARTS };
-enum Fit { NEVER, BY_DTYPE, OF_PAIR, OF_MATRICES, OF_THREE };
+enum Form { FIXED, JOIN, PARTS }; enum Fit { NEVER, BY_DTYPE, OF_PAIR, OF_MATRICES, OF_THREE };
 /* Kernels that are one call of NumPy's, or two, made here. */
 enum Kernel { OTHER, INDEX, RESHAPE, SWAP, CONCAT, SPLIT, MATMUL, LINEAR, ACROSS, AFFINE };
 
@@ -61,22 +47,14 @@ typedef struct {
 } Operator;
 
 typedef struct { /* arrays have keywords behind them; these, and nodes, are ours */
-    Operator *op;
-    PyObject *const *xs, *const *keywords, *arrays[JOINED + ITEMS], *nodes[JOINED], *limit;
+    Operator *op; PyObject *const *xs, *const *keywords, *arrays[JOINED + ITEMS], *nodes[JOINED], *limit;
     int n, numbers, subset;
 } Call;
 
 static PyObject *miss(void) { /* Python does it, or does it again and tells what is wrong */
-    if (PyErr_Occurred()) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
-        PyErr_Clear();
-    }
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
+    PyErr_Clear();
     Py_RETURN_NONE;
-}
-
-static PyObject *filled(PyObject *tuple, Py_ssize_t i, PyObject *value) { /* takes both, and gives NULL if one is */
-    if (tuple && value) PyTuple_SET_ITEM(tuple, i, value); else Py_CLEAR(tuple);
-    return tuple;
 }
 
 static PyObject *metas(PyObject *const *arrays, int n) {
@@ -86,7 +64,7 @@ static PyObject *metas(PyObject *const *arrays, int n) {
 }
 
 static PyObject *kept(const Call *call, const char *items, PyObject *y) {
-    PyObject *saved = PyTuple_New((Py_ssize_t)strlen(items) / 2), *const *arrays = call->arrays;
+    PyObject *saved = PyTuple_New((Size)strlen(items) / 2), *const *arrays = call->arrays;
     for (int i = 0; saved && items[2 * i]; i++) {
         int what = items[2 * i], at = items[2 * i + 1] - '0';
         saved = filled(saved, i, what == 'y' ? Py_NewRef(y) : what == 'x' ? Py_NewRef(arrays[at])
@@ -106,10 +84,9 @@ static PyObject *fitting(const Call *call, PyObject *y) {
             && (fit == BY_DTYPE || (fit == OF_MATRICES ? ((Array *)a[i])->nd == 2 : same_shape(a[i], with)));
     if (alike) Py_RETURN_NONE;
     PyObject *all = PyTuple_New(n);
-    for (int i = 0; all && i < n; i++) {
-        PyObject *shape = is_plain(a[i]) ? PyObject_GetAttr(a[i], s_shape) : Py_NewRef(Py_None);
-        all = filled(all, i, shape && shape != Py_None ? Py_BuildValue("(NO())", shape, descr_of(a[i])) : shape);
-    }
+    for (int i = 0; all && i < n; i++)
+        all = filled(all, i, !is_plain(a[i]) ? Py_NewRef(Py_None)
+            : Py_BuildValue("(NO())", PyObject_GetAttr(a[i], s_shape), descr_of(a[i])));
     return all;
 }
 
@@ -118,24 +95,19 @@ static PyObject *new_node(const Call *call, PyObject *type, PyObject *y, PyObjec
     const Keeping *keep = &call->op->keeping[call->subset];
     int big = fit && fit != Py_None && call->op->large && call->limit != Py_None
         && size_of(y) > PyLong_AsSsize_t(call->limit);
-    PyObject *recipe = big ? PyObject_CallFunction(large_recipe_, "Oi", call->op->primitive, call->subset)
-                           : Py_NewRef(keep->recipe);
-    PyObject *saved = kept(call, keep->items, y), *origin, *node, *when;
+    PyObject *node = fit ? blank(type) : NULL, *recipe, *saved, *origin, *when;
+    if (node == NULL) { Py_XDECREF(fit); return NULL; }
+    SLOT(node, Node_fit) = fit, SLOT(node, Node_extras) = Py_NewRef(extras);
+    recipe = big ? PyObject_CallFunction(large_recipe_, "Oi", call->op->primitive, call->subset)
+                 : Py_NewRef(keep->recipe);
+    SLOT(node, Node_recipe) = recipe;
+    SLOT(node, Node_saved) = saved = kept(call, keep->items, y);
     origin = keep->index >= 0 ? Py_NewRef(call->nodes[keep->index]) : PyTuple_New(call->n);
     for (int i = 0; origin && keep->index < 0 && i < call->n; i++)
         PyTuple_SET_ITEM(origin, i, Py_NewRef(call->nodes[i] ? call->nodes[i] : Py_None));
-    node = recipe && saved && origin && fit ? blank(type) : NULL;
-    when = node ? Py_TYPE(clock_)->tp_iternext(clock_) : NULL;
-    if (when == NULL) {
-        Py_XDECREF(recipe); Py_XDECREF(saved); Py_XDECREF(origin); Py_XDECREF(fit); Py_XDECREF(node);
-        return NULL;
-    }
-    SLOT(node, Node_recipe) = recipe;
-    SLOT(node, Node_saved) = saved;
     SLOT(node, Node_origin) = origin;
-    SLOT(node, Node_fit) = fit;
-    SLOT(node, Node_extras) = Py_NewRef(extras);
-    SLOT(node, Node_when) = when;
+    SLOT(node, Node_when) = when = Py_TYPE(clock_)->tp_iternext(clock_);
+    if (!recipe || !saved || !origin || !when) Py_CLEAR(node);
     return node;
 }
 
@@ -143,7 +115,7 @@ static PyObject *new_node(const Call *call, PyObject *type, PyObject *y, PyObjec
 static int note_view(const Call *call, PyObject *out, int recording) {
     PyObject *x = call->xs[0], *primitive = call->op->primitive, *named = PyDict_New(), *names = call->op->keywords;
     int bad = named == NULL;
-    for (Py_ssize_t i = 0; !bad && i < PyTuple_GET_SIZE(names); i++)
+    for (Size i = 0; !bad && i < PyTuple_GET_SIZE(names); i++)
         bad = PyDict_SetItem(named, PyTuple_GET_ITEM(names, i), call->keywords[i]);
     if (!bad && (!recording || PyDict_GET_SIZE(copying_))) {
         PyObject *given[] = {x, out, primitive, named}, *done = PyObject_Vectorcall(track_view_, given, 4, NULL);
@@ -160,15 +132,15 @@ static int note_view(const Call *call, PyObject *out, int recording) {
 /* joins.parted: tensors of all parts, and their fork. Takes the parts. */
 static PyObject *parted(const Call *call, PyObject *parts) {
     PyObject *fork = NULL, *ends = NULL, *out = NULL;
-    Py_ssize_t n = PyTuple_CheckExact(parts) ? PyTuple_GET_SIZE(parts) : -1;
+    Size n = PyTuple_CheckExact(parts) ? PyTuple_GET_SIZE(parts) : -1;
     int fine = n >= 0, forks = call->subset && n > 0;
-    for (Py_ssize_t i = 0; i < n; i++) fine &= is_plain(PyTuple_GET_ITEM(parts, i));
+    for (Size i = 0; i < n; i++) fine &= is_plain(PyTuple_GET_ITEM(parts, i));
     if (fine && forks) {
         fork = new_node(call, Fork_, parts, Py_NewRef(Py_None), NOTHING_);
         ends = fork ? PyObject_CallFunctionObjArgs(ends_of_, fork, parts, NULL) : NULL;
     }
     out = fine && (ends || !forks) ? PyTuple_New(n) : NULL;
-    for (Py_ssize_t i = 0; out && i < n; i++) {
+    for (Size i = 0; out && i < n; i++) {
         PyObject *alias = alias_of(call->xs[0], PyTuple_New(0), call->op->barrier), *part = PyTuple_GET_ITEM(parts, i);
         out = filled(out, i, alias ? boxed(Py_NewRef(part), ends ? PyList_GET_ITEM(ends, i) : Py_None, alias) : NULL);
         Py_XDECREF(alias);
@@ -181,6 +153,8 @@ static PyObject *parted(const Call *call, PyObject *parts) {
 static PyObject *computed(const Call *call, PyObject *kernel) {
     PyObject *const *a = call->arrays, *y = NULL;
     int known = kernel == call->op->function ? call->op->kernel : OTHER;
+    if (is_a(kernel, (PyObject *)Py_TYPE(add_)) && !PyTuple_GET_SIZE(call->op->keywords))
+        if ((y = looped(kernel, a, call->n, NULL, 0)) || PyErr_Occurred()) return y;
     if (known == INDEX) {
         if ((y = PyObject_GetItem(a[0], a[1])) == NULL || is_plain(y)) return y;
         PyObject *key = PyTuple_CheckExact(a[1]) ? Py_NewRef(a[1]) : PyTuple_Pack(1, a[1]); /* a number: as an array */
@@ -194,8 +168,7 @@ static PyObject *computed(const Call *call, PyObject *kernel) {
     if (known == CONCAT) {
         PyObject *all = PyTuple_New(call->n);
         for (int i = 0; all && i < call->n; i++) PyTuple_SET_ITEM(all, i, Py_NewRef(a[i]));
-        PyObject *pair[] = {all, a[call->n]};
-        y = all ? PyObject_Vectorcall(concatenate_, pair, 2, NULL) : NULL;
+        y = all ? PyObject_Vectorcall(concatenate_, (PyObject *[]){all, a[call->n]}, 2, NULL) : NULL;
         Py_XDECREF(all);
         return y;
     }
@@ -204,7 +177,8 @@ static PyObject *computed(const Call *call, PyObject *kernel) {
     if (y && known == AFFINE) {
         int fine = is_plain(a[2]) && ((Array *)a[2])->nd == 1 && descr_of(a[2]) == descr_of(y)
             && size_of(a[2]) == ((Array *)y)->dims[1];
-        Py_SETREF(y, fine ? PyNumber_InPlaceAdd(y, a[2]) : NULL);
+        PyObject *sum = fine ? looped(add_, (PyObject *[]){y, a[2]}, 2, NULL, 0) : NULL;
+        Py_SETREF(y, sum || !fine ? sum : PyNumber_InPlaceAdd(y, a[2]));
     }
     if (y || PyErr_Occurred()) return y;
     PyObject *names = PyTuple_GET_SIZE(call->op->keywords) ? call->op->keywords : NULL;
@@ -240,15 +214,13 @@ static PyObject *called(Operator *op, PyObject *const *xs, int n, PyObject *cons
         if (a && a != xs[i] && is_plain(a)) {
             if (lead == NULL) lead = a;
             if (join || op->values >> i & 1) {
-                if (value != NULL && descr_of(a) != descr_of(value)) return miss();
+                if (value && descr_of(a) != descr_of(value)) return miss();
                 value = a;
             }
         } else if (a == xs[i] && op->scalars && (PyFloat_CheckExact(a) || PyLong_CheckExact(a))) {
             call.numbers++;
             floating |= PyFloat_CheckExact(a) || n == 3;
-        } else {
-            return miss();
-        }
+        } else return miss();
     }
     for (int i = 0; floating && i < n; i++) floats |= is_plain(arrays[i]) && is_float(descr_of(arrays[i]));
     if (lead == NULL || (floating && !floats)) return miss(); /* beside integers a float gives the default dtype */
@@ -268,12 +240,11 @@ static PyObject *called(Operator *op, PyObject *const *xs, int n, PyObject *cons
         if ((call.nodes[i] = history_of(xs[i])) == NULL) goto done;
         if (call.nodes[i] != Py_None) call.subset |= join ? 1 : 1 << i;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(op->keywords); i++) arrays[n + i] = keywords[i];
+    for (Size i = 0; i < PyTuple_GET_SIZE(op->keywords); i++) arrays[n + i] = keywords[i];
     if ((y = computed(&call, kernel)) == NULL) goto done;
     if (op->form == PARTS) { out = parted(&call, y); goto done; }
     if (!is_plain(y)) {
-        PyObject *pair[] = {y, lead};
-        Py_SETREF(y, PyObject_Vectorcall(settle_, pair, 2, NULL));
+        Py_SETREF(y, PyObject_Vectorcall(settle_, (PyObject *[]){y, lead}, 2, NULL));
         if (y == NULL || !is_plain(y)) { Py_XDECREF(y); goto done; }
     }
     if (call.subset && op->integers && !is_float(descr_of(y))) call.subset = 0; /* integers are constants */
@@ -289,17 +260,17 @@ done:
 }
 
 /* The keywords of a call of joins and parts: those that are given by name, by position, or by default. */
-static int named(Operator *op, PyObject *const *given, Py_ssize_t n, PyObject *kwnames, PyObject **found) {
-    Py_ssize_t all = PyTuple_GET_SIZE(op->keywords);
+static int named(Operator *op, PyObject *const *given, Size n, PyObject *kwnames, PyObject **found) {
+    Size all = PyTuple_GET_SIZE(op->keywords);
     if (n > all) return 0;
-    for (Py_ssize_t i = 0; i < all; i++) found[i] = i < n ? given[i] : PyTuple_GET_ITEM(op->defaults, i);
-    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
-        Py_ssize_t i = n; /* names are interned */
+    for (Size i = 0; i < all; i++) found[i] = i < n ? given[i] : PyTuple_GET_ITEM(op->defaults, i);
+    for (Size k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
+        Size i = n; /* names are interned */
         while (i < all && PyTuple_GET_ITEM(op->keywords, i) != PyTuple_GET_ITEM(kwnames, k)) i++;
         if (i >= all) return 0;
         found[i] = given[n + k];
     }
-    for (Py_ssize_t i = 0; i < all; i++) if (!PyLong_CheckExact(found[i]) && !PyTuple_CheckExact(found[i])) return 0;
+    for (Size i = 0; i < all; i++) if (!PyLong_CheckExact(found[i]) && !PyTuple_CheckExact(found[i])) return 0;
     return 1;
 }
 
@@ -308,7 +279,7 @@ HOLDER_TYPE(Operator, "An operator's common calls.")
 static PyObject *core_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     Operator *op = (Operator *)self;
     PyObject *keywords[ITEMS], *held = NULL, *const *xs = args, *out;
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf), inputs = n;
+    Size n = PyVectorcall_NARGS(nargsf), inputs = n;
     if (op->form == FIXED) return called(op, args, op->arity, args + op->arity);
     int listed = op->form == JOIN && n && (PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]));
     if (listed || op->form == PARTS) inputs = 1;
@@ -325,16 +296,16 @@ static PyObject *core_call(PyObject *self, PyObject *const *args, size_t nargsf,
 
 static vectorcallfunc function_call; /* what Python functions have */
 
-static int is_static(PyObject *part) {
-    return PyLong_CheckExact(part) || PySlice_Check(part) || part == Py_None || part == Py_Ellipsis;
+static int is_static(PyObject *x) {
+    return PyLong_CheckExact(x) || PySlice_Check(x) || x == Py_None || x == Py_Ellipsis;
 }
 
 /* Whether a view is what the operator makes of it: `x.T` of two axes, `x[key]` of keys without arrays. */
-static int is_simple_view(PyObject *const *args, Py_ssize_t n) {
+static int is_simple_view(PyObject *const *args, Size n) {
     PyObject *a = is_a(args[0], Tensor_) ? SLOT(args[0], Tensor_array) : NULL;
     if (n == 1) return a && is_plain(a) && ((Array *)a)->nd == 2;
     if (!PyTuple_CheckExact(args[1])) return is_static(args[1]);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); i++) if (!is_static(PyTuple_GET_ITEM(args[1], i))) return 0;
+    for (Size i = 0; i < PyTuple_GET_SIZE(args[1]); i++) if (!is_static(PyTuple_GET_ITEM(args[1], i))) return 0;
     return 1;
 }
 
@@ -342,7 +313,7 @@ static int is_simple_view(PyObject *const *args, Py_ssize_t n) {
 static PyObject *entered(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     PyObject *own = ((PyFunctionObject *)function)->func_dict, *xs[INPUTS], *out;
     Operator *op = own && !kwnames ? (Operator *)PyDict_GetItemWithError(own, s__core) : NULL;
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    Size n = PyVectorcall_NARGS(nargsf);
     if (op && Py_TYPE(op) == &OperatorType && n == op->arity + PyTuple_GET_SIZE(op->keywords)
         && (!op->view || is_simple_view(args, n))) {
         for (int i = 0; i < op->arity; i++) xs[i] = args[op->places[i]];
@@ -361,8 +332,7 @@ static PyObject *attach(PyObject *module, PyObject *function) {
 #if PY_VERSION_HEX >= 0x030C0000
         PyFunction_SetVectorcall(f, entered);
 #else
-        f->func_version = 0;
-        f->vectorcall = entered;
+        f->func_version = 0, f->vectorcall = entered;
 #endif
     }
     Py_RETURN_NONE;
@@ -378,7 +348,7 @@ static PyObject *new_operator(PyObject *module, PyObject *args) {
         &op->keywords, &op->form, &PyTuple_Type, &op->defaults, &op->barrier, &op->kernel, &op->function, &op->arity,
         &op->wanted, &op->values, &op->fit, &op->scalars, &op->large, &op->view, &op->integers, &op->precise,
         &op->places[0], &op->places[1], &op->places[2], &PyDict_Type, &keeping);
-    for (Py_ssize_t at = 0; fine && PyDict_Next(keeping, &at, &key, &entry);) {
+    for (Size at = 0; fine && PyDict_Next(keeping, &at, &key, &entry);) {
         Keeping *keep = &op->keeping[PyLong_AsLong(key) & ((1 << INPUTS) - 1)];
         fine = PyArg_ParseTuple(entry, "Ois", &keep->recipe, &keep->index, &keep->items);
     }

@@ -31,9 +31,10 @@ _KNOWN = {
     _text(lambda xp, g, *, axis: xp.concat(*g, axis=axis)): 6,
     _text(lambda xp, g, *, axis: xp.unstack(g, axis=axis)): 8,
     _text(lambda xp, g, y: xp.tanh_pull(g, y)): 9,
+    _text(lambda xp, g, y: xp.where(y <= 0, 0, g)): 10,
 }
-_PLACED, _CUT, _TANH, _ROWS = 5, 7, 9, 10  # the rules of `index`, `concat` and `tanh`, and a sum of rows
-_MATRICES, _KEPT_FIRST, _TURN_FIRST, _TURN_SECOND = 11, 1, 2, 4  # a product, what of it comes first, what is transposed
+_PLACED, _CUT, _TANH, _ROWS = 5, 7, 9, 11  # the rules of `index`, `concat` and `tanh`, and a sum of rows
+_MATRICES, _KEPT_FIRST, _TURN_FIRST, _TURN_SECOND = 12, 1, 2, 4  # a product, what of it comes first, what is transposed
 #: Rules that are known by their names, and the operators that they call.
 _NAMED = {
     "lucidgrad.ops.shape.joining._concat_vjp": (_CUT, None),
@@ -97,7 +98,8 @@ class Parts:
             "precision": modes.precision, "Alias": box.Alias, "Fork": tape.Fork, "Output": tape.Output,
             "Leaf": tape.Leaf, "INFERENCE": box.INFERENCE, "NOTHING": tape.NOTHING, "copying": device.copying,
             "large_recipe": _large_recipe, "subtract": np.subtract, "total": np.add.reduce, "small": SMALL,
-            "zeros": np.zeros,
+            "zeros": np.zeros, "add": np.add, "multiply": np.multiply,
+            "array_api": np._core._multiarray_umath._ARRAY_API, "by_age": plan.by_age,
             "concatenate": getattr(np.concatenate, "__wrapped__", np.concatenate),  # which asks nobody's types
         }  # fmt: skip
         tensor = given["Tensor"]

@@ -1,20 +1,18 @@
 /* The search for a walk's nodes, its steps and its loop: `core/plan.py`, `core/engine.py`, `backends/stepping.py`. */
 
 /* -- steps of a walk: the rules of a node, one by one ------------------------------------------------ */
-enum Known { CALLED, IDENTITY, PRODUCT, RESHAPED, SWAPPED, PLACED, REJOINED, CUT, UNSTACKED, TANH, ROWS, MATRICES };
+enum Known {
+    CALLED, IDENTITY, PRODUCT, RESHAPED, SWAPPED, PLACED, REJOINED, CUT, UNSTACKED, TANH, RELU, ROWS, MATRICES };
 enum { KEPT_FIRST = 1, TURN_FIRST = 2, TURN_SECOND = 4 }; /* what is added to MATRICES */
 
 typedef struct { /* `code` is the function's when it was found to be a known one; `op` does the same on tensors */
-    PyObject *rule, *code, *keywords, *op;
+    PyObject *rule, *code, *keywords, *op; int input, known;
     const char *places; /* a digit for each thing that the rule is given of what is kept */
-    int input, known;
 } Pull;
 
 typedef struct {
-    HOLDER
-    PyObject *usual; /* the step in Python */
-    int single, joint, pulled; /* joint: the only pull gives the cotangents of all inputs */
-    Pull pulls[INPUTS];
+    HOLDER PyObject *usual; /* the step in Python */
+    int single, joint, pulled; Pull pulls[INPUTS]; /* joint: the only pull gives the cotangents of all inputs */
 } Step;
 
 typedef struct {
@@ -22,11 +20,25 @@ typedef struct {
     int create_graph, free_saved;
 } Pass;
 
+/* A function of two arrays, of cotangents: nobody is warned. In the first one's memory, or in fresh one. */
+static PyObject *of_two(PyObject *function, PyObject *a, PyObject *b, PyObject *y) {
+    PyObject *given[] = {a, b, y}, *made = looped(function, given, 2, y, 1);
+    return made || PyErr_Occurred() ? made : PyObject_Vectorcall(function, given, y ? 3 : 2, NULL);
+}
+
 static PyObject *tanh_pull(PyObject *h, PyObject *s) { /* h - h * s², as the kernel does it: in the memory of s² */
-    PyObject *t = PyNumber_Multiply(s, s), *product = t ? PyNumber_InPlaceMultiply(t, h) : NULL;
-    PyObject *given[] = {h, product, product}, *made = product ? PyObject_Vectorcall(subtract_, given, 3, NULL) : NULL;
+    PyObject *t = of_two(multiply_, s, s, NULL), *product = t ? of_two(multiply_, t, h, t) : NULL;
+    PyObject *made = product ? of_two(subtract_, h, product, product) : NULL;
     Py_XDECREF(t); Py_XDECREF(product);
     return made;
+}
+
+static PyObject *relu_pull(Array *h, Array *y) { /* where(y <= 0, 0, h) */
+    Array *made = (Array *)new_array(plain_, Py_NewRef(h->descr), h->nd, h->dims, NULL, NULL, 0, NULL);
+    for (Size i = 0, n = made ? size_of((PyObject *)made) : 0; i < n; i++)
+        if (h->descr == single_) ((float *)made->data)[i] = ((float *)y->data)[i] <= 0 ? 0 : ((float *)h->data)[i];
+        else ((double *)made->data)[i] = ((double *)y->data)[i] <= 0 ? 0 : ((double *)h->data)[i];
+    return (PyObject *)made;
 }
 
 /* What a known rule gives, given the namespace, the cotangent and what is kept. NULL without an error: it is called. */
@@ -35,7 +47,7 @@ static PyObject *pulled_here(const Pull *pull, PyObject *const *args) {
     int known = pull->known, how = known - MATRICES, alike = first && Py_TYPE(g) == Py_TYPE(first);
     PyObject *one = how > 0 && how & KEPT_FIRST ? first : g, *other = one == g ? first : g, *pair[] = {one, other};
     if (known == IDENTITY) return Py_NewRef(g);
-    if (known == PRODUCT) return PyNumber_Multiply(g, first);
+    if (known == PRODUCT) return is_plain(g) ? of_two(multiply_, g, first, NULL) : PyNumber_Multiply(g, first);
     if (known == REJOINED && PyTuple_CheckExact(g)) return PyObject_Vectorcall(concatenate_, args + 1, 2, NULL);
     if (alike && is_a(g, Tensor_) && pull->op != Py_None
         && (how < 0 || (is_small_matrix(SLOT(g, Tensor_array)) && is_small_matrix(SLOT(first, Tensor_array)))))
@@ -47,7 +59,9 @@ static PyObject *pulled_here(const Pull *pull, PyObject *const *args) {
     if (known == CUT && second) return split(g, first, second);
     if (known == UNSTACKED && first == zero && ((Array *)g)->nd > 1) return PySequence_Tuple(g);
     if (known == TANH && alike && ((Array *)g)->nd && are_alike(g, first)) return tanh_pull(g, first);
-    if (known == ROWS && is_small_matrix(g)) return summed(g);
+    if (known == RELU && alike && are_alike(g, first) && is_dense(g) && is_dense(first) && is_usual(descr_of(g))
+        && size_of(g) <= FEW) return relu_pull((Array *)g, (Array *)first);
+    if (known == ROWS && is_small_matrix(g)) return sum_of_rows(g);
     return how < 0 || !alike ? NULL : dotted(one, !!(how & TURN_FIRST), other, !!(how & TURN_SECOND));
 }
 
@@ -65,25 +79,13 @@ static PyObject *pulled(const Pull *pull, PyObject *xp, PyObject *g, PyObject *s
     return PyObject_Vectorcall(pull->rule, args, n - (size_t)PyTuple_GET_SIZE(pull->keywords), pull->keywords);
 }
 
-/* a += b of few numbers without gaps, for which NumPy would take longer to find out what to do. 0: not such arrays. */
-static int add_few(PyObject *a, PyObject *b) {
-    if (!is_plain(a) || !is_plain(b) || !are_alike(a, b) || !is_dense(a) || !is_dense(b)) return 0;
-    Py_ssize_t n = size_of(a);
-    char *sum = ((Array *)a)->data, *more = ((Array *)b)->data;
-    if (n > FEW || !is_usual(descr_of(a))) return 0;
-    for (Py_ssize_t i = 0; i < n && descr_of(a) == single_; i++) ((float *)sum)[i] += ((float *)more)[i];
-    for (Py_ssize_t i = 0; i < n && descr_of(a) == real_; i++) ((double *)sum)[i] += ((double *)more)[i];
-    return 1;
-}
-
 /* Walk._add: the second cotangent makes a fresh sum, later ones add to it. */
 static int added(const Pass *pass, PyObject *node, PyObject *old, PyObject *ct) {
     int own = PySet_Contains(pass->owned, node);
-    if (own < 0 || (own && add_few(old, ct))) return own < 0 ? -1 : 0;
-    Py_INCREF(old);
-    PyObject *sum = own ? PyNumber_InPlaceAdd(old, ct) : PyNumber_Add(old, ct);
+    PyObject *pair[] = {Py_NewRef(old), ct}, *sum = own < 0 ? NULL : looped(add_, pair, 2, own ? old : NULL, 1);
+    if (sum == NULL && !PyErr_Occurred()) sum = own ? PyNumber_InPlaceAdd(old, ct) : PyNumber_Add(old, ct);
     Py_DECREF(old);
-    int bad = sum == NULL || PyDict_SetItem(pass->pending, node, sum) < 0;
+    int bad = sum == NULL || (sum != old && PyDict_SetItem(pass->pending, node, sum) < 0);
     Py_XDECREF(sum);
     return bad || (!own && !pass->create_graph && PySet_Add(pass->owned, node) < 0) ? -1 : 0;
 }
@@ -98,13 +100,9 @@ static PyObject *fitted(PyObject *xp, PyObject *ct, PyObject *target) {
         for (int i = rows; same && i < nd; i++)
             same = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i - rows)) == ((Array *)a)->dims[i];
         if (same && rows == 0) return ct;
-        if (same && ct == a && is_small_matrix(a)) { /* a row met all rows */
-            Py_SETREF(ct, summed(ct));
-            return ct;
-        }
+        if (same && ct == a && is_small_matrix(a)) { Py_SETREF(ct, sum_of_rows(ct)); return ct; } /* a row met all */
     }
-    PyObject *given[] = {xp, ct, target};
-    Py_SETREF(ct, PyObject_Vectorcall(fit_, given, 3, NULL));
+    Py_SETREF(ct, PyObject_Vectorcall(fit_, (PyObject *[]){xp, ct, target}, 3, NULL));
     return ct;
 }
 
@@ -113,8 +111,9 @@ static int sent(const Pass *pass, PyObject *node, int i, PyObject *parent, PyObj
     PyObject *fit = SLOT(node, Node_fit), *old;
     if (ct && fit != Py_None) ct = fitted(pass->xp, ct, PyTuple_GET_ITEM(fit, i));
     if (ct == NULL) return -1;
-    old = PyDict_GetItemWithError(pass->pending, parent);
-    int bad = old ? added(pass, parent, old, ct) : PyErr_Occurred() ? -1 : PyDict_SetItem(pass->pending, parent, ct);
+    Size before = PyDict_GET_SIZE(pass->pending);
+    old = PyDict_SetDefault(pass->pending, parent, ct);
+    int bad = old == NULL ? -1 : PyDict_GET_SIZE(pass->pending) > before ? 0 : added(pass, parent, old, ct);
     Py_DECREF(ct);
     return bad;
 }
@@ -127,16 +126,14 @@ static int leads_on(const Pass *pass, PyObject *parent) {
 static int joint_step(const Step *step, const Pass *pass, PyObject *node, PyObject *g, PyObject *saved) {
     PyObject *origin = SLOT(node, Node_origin), *given = pulled(&step->pulls[0], pass->xp, g, saved);
     PyObject *all = given ? PySequence_Fast(given, "a joint rule gives a sequence of cotangents") : NULL;
-    Py_ssize_t n = all ? PySequence_Fast_GET_SIZE(all) : 0, inputs = PyTuple_GET_SIZE(origin);
-    int bad = all == NULL, goes;
-    if (!bad && (bad = n != inputs))
-        PyErr_Format(PyExc_ValueError, "a joint rule gave %zd cotangents for %zd inputs", n, inputs);
-    for (int i = 0; !bad && i < n; i++) {
+    Size n = all ? PySequence_Fast_GET_SIZE(all) : 0, inputs = PyTuple_GET_SIZE(origin);
+    int bad = all == NULL, odd = !bad && n != inputs, goes;
+    for (int i = 0; !bad && !odd && i < n; i++) {
         PyObject *to = PyTuple_GET_ITEM(origin, i), *ct = PySequence_Fast_GET_ITEM(all, i);
         if ((goes = leads_on(pass, to)) && ct != Py_None) bad = goes < 0 || sent(pass, node, i, to, Py_NewRef(ct));
     }
     Py_XDECREF(given); Py_XDECREF(all);
-    return bad ? -1 : 0;
+    return bad ? -1 : odd;
 }
 
 /* stepping._placing_step of `index`: the first cotangent lies among zeros, others are added to it. 1: not so simple. */
@@ -198,7 +195,7 @@ static PyObject *new_step(PyObject *module, PyObject *args) {
 static PyObject *revived(PyObject *node, PyObject *recipe, PyObject *saved) {
     PyObject *revive = SLOT(recipe, Recipe_revive);
     revive = revive == Py_None ? PyObject_CallOneArg(reviver_, recipe) : Py_NewRef(revive);
-    PyObject *pair[] = {node, saved}, *made = revive ? PyObject_Vectorcall(revive, pair, 2, NULL) : NULL;
+    PyObject *made = revive ? PyObject_Vectorcall(revive, (PyObject *[]){node, saved}, 2, NULL) : NULL;
     Py_XDECREF(revive);
     return made;
 }
@@ -245,7 +242,7 @@ static int plain_step(Pass *pass, PyObject *node, PyObject *g) {
 /* The cotangents of all outputs of a fork as a tuple; NULL without an error: some are missing, or of another kind. */
 static PyObject *all_of(PyObject *slots) {
     int whole = PyList_CheckExact(slots);
-    for (Py_ssize_t i = 0; whole && i < PyList_GET_SIZE(slots); i++) whole = is_plain(PyList_GET_ITEM(slots, i));
+    for (Size i = 0; whole && i < PyList_GET_SIZE(slots); i++) whole = is_plain(PyList_GET_ITEM(slots, i));
     return whole ? PyList_AsTuple(slots) : NULL;
 }
 
@@ -253,7 +250,7 @@ static PyObject *all_of(PyObject *slots) {
    needed, special, stale, create_graph, free) -> the place of the next node that is not plain, or where it ended. */
 static PyObject *loop(PyObject *module, PyObject *args) {
     PyObject *order, *special, *done = NULL;
-    Py_ssize_t at;
+    Size at;
     int stale, bad = 0;
     Pass pass = {.kind = Py_None, .xp = tape_namespace_};
     if (!PyArg_ParseTuple(args, "OO!nO!O!OOppp", &pass.walk, &PyList_Type, &order, &at, &PyDict_Type, &pass.pending,
@@ -262,8 +259,7 @@ static PyObject *loop(PyObject *module, PyObject *args) {
     Py_INCREF(pass.xp);
     for (; !bad && at < PyList_GET_SIZE(order); at++) {
         if ((at & 1023) == 1023) { /* others' turn, as between instructions of Python */
-            Py_BEGIN_ALLOW_THREADS
-            Py_END_ALLOW_THREADS
+            Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS
             if (PyErr_CheckSignals() < 0) break;
         }
         PyObject *node = PyList_GET_ITEM(order, at), *g = PyDict_GetItemWithError(pass.pending, node);
@@ -286,32 +282,34 @@ static PyObject *loop(PyObject *module, PyObject *args) {
     return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(at);
 }
 
-/* plan.reach: (the nodes that roots depend on, those that were freed, leaves, all but plain leaves as found). */
+/* plan.reach: (the nodes that roots depend on, those that were freed, leaves, all but plain leaves, youngest first). */
 static PyObject *reach(PyObject *module, PyObject *roots) {
     PyObject *seen = PySet_New(roots), *dead = PyList_New(0), *leaves = PyList_New(0), *order = PyList_New(0);
-    int bad = !seen || !dead || !leaves || !order || PySet_Discard(seen, Py_None) < 0;
+    int bad = !seen || !dead || !leaves || !order || PySet_Discard(seen, Py_None) < 0, sorted = 1;
     PyObject *found = bad ? NULL : PySequence_List(seen);
     bad = found == NULL;
-    for (Py_ssize_t i = 0; !bad && i < PyList_GET_SIZE(found); i++) { /* which grows on the way */
+    for (Size i = 0, last = PY_SSIZE_T_MAX; !bad && i < PyList_GET_SIZE(found); i++) { /* which grows on the way */
         PyObject *node = PyList_GET_ITEM(found, i), *origin, *saved;
         int plain = is_a(node, Node_), leaf = is_a(node, Leaf_);
-        if (leaf) bad = PyList_Append(leaves, node) < 0;
-        if (!leaf || SLOT(node, Leaf_extras) != Py_None) bad = bad || PyList_Append(order, node) < 0;
+        if (leaf && (bad = PyList_Append(leaves, node) < 0, SLOT(node, Leaf_extras) == Py_None)) continue;
+        Size when = plain ? PyLong_AsSsize_t(SLOT(node, Node_when)) : PY_SSIZE_T_MAX;
+        sorted &= when < last, last = when;
         origin = plain ? Py_XNewRef(SLOT(node, Node_origin)) : PyObject_GetAttr(node, s_origin);
         saved = plain ? Py_XNewRef(SLOT(node, Node_saved)) : PyObject_GetAttr(node, s_saved);
-        bad = bad || !origin || !saved || (saved == FREED_ && PyList_Append(dead, node) < 0);
+        bad = bad || !origin || !saved || (saved == FREED_ && PyList_Append(dead, node) < 0)
+            || PyList_Append(order, node) < 0;
         int several = !bad && PyTuple_CheckExact(origin);
-        Py_ssize_t n = several ? PyTuple_GET_SIZE(origin) : 1;
-        for (Py_ssize_t k = 0; !bad && k < n; k++) {
+        for (Size k = 0, n = several ? PyTuple_GET_SIZE(origin) : 1; !bad && k < n; k++) {
             PyObject *parent = several ? PyTuple_GET_ITEM(origin, k) : origin;
-            Py_ssize_t before = PySet_GET_SIZE(seen);
+            Size before = PySet_GET_SIZE(seen);
             bad = parent != Py_None && (PySet_Add(seen, parent) < 0
                 || (PySet_GET_SIZE(seen) > before && PyList_Append(found, parent) < 0));
         }
         Py_XDECREF(origin); Py_XDECREF(saved);
     }
-    PyObject *all = bad ? NULL : PyTuple_Pack(4, seen, dead, leaves, order);
-    Py_XDECREF(seen); Py_XDECREF(dead); Py_XDECREF(leaves); Py_XDECREF(order); Py_XDECREF(found);
+    PyObject *done = bad ? NULL : sorted ? Py_NewRef(Py_None) : PyObject_CallOneArg(by_age_, order);
+    PyObject *all = done ? PyTuple_Pack(4, seen, dead, leaves, order) : NULL;
+    Py_XDECREF(seen); Py_XDECREF(dead); Py_XDECREF(leaves); Py_XDECREF(order); Py_XDECREF(found); Py_XDECREF(done);
     return all;
 }
 
@@ -327,21 +325,20 @@ static int is_own(PyObject *a) {
    Tensors of gradients are made first, since whoever collects garbage may run Python. */
 static PyObject *keep(PyObject *module, PyObject *arrived) {
     PyObject *made = PyDict_CheckExact(arrived) ? PyTuple_New(PyDict_GET_SIZE(arrived)) : NULL, *leaf, *g, *old;
-    for (Py_ssize_t i = 0; made && i < PyTuple_GET_SIZE(made); i++)
+    for (Size i = 0; made && i < PyTuple_GET_SIZE(made); i++)
         made = filled(made, i, boxed(Py_NewRef(Py_None), Py_None, Py_None));
     if (made == NULL) return NULL;
     int fine = !PySet_GET_SIZE(unusual_) && PyDict_GET_SIZE(arrived) == PyTuple_GET_SIZE(made);
     for (int sets = 0; fine && sets < 2; sets++) {
-        for (Py_ssize_t at = 0, i = 0; fine && PyDict_Next(arrived, &at, &leaf, &g); i++) {
+        for (Size at = 0, i = 0; fine && PyDict_Next(arrived, &at, &leaf, &g); i++) {
             PyObject *x = is_a(leaf, Leaf_) ? PyWeakref_GET_OBJECT(SLOT(leaf, Leaf_tensor)) : Py_NotImplemented;
             if (x == Py_None) continue; /* it is gone */
             if (sets) {
                 Py_SETREF(SLOT(PyTuple_GET_ITEM(made, i), Tensor_array), Py_NewRef(g));
                 Py_XSETREF(SLOT(x, Tensor__grad), Py_NewRef(PyTuple_GET_ITEM(made, i)));
-            } else {
+            } else
                 fine = PyObject_TypeCheck(x, (PyTypeObject *)Tensor_) && SLOT(x, Tensor__node) == leaf && is_plain(g)
                     && is_own(g) && ((old = SLOT(x, Tensor__grad)) == NULL || old == Py_None);
-            }
         }
     }
     Py_DECREF(made);

@@ -117,7 +117,7 @@ def differentiate(
         raise GradArgError("grad requires non-empty inputs.")
     level = _Level(is_grads_batched)
     raw = create_graph is False  # else they are tensors
-    roots = _lone_root(outputs, raw) if grad_outputs is None and not is_grads_batched else None
+    roots = None if is_grads_batched else _lone_root(outputs, grad_outputs, raw)
     if roots is None:
         raw = False
         ends = _sequence(outputs, "outputs")
@@ -222,7 +222,7 @@ def backward(
     [2.0, 4.0, 6.0]
     """
     retain = create_graph if retain_graph is None else retain_graph
-    roots = _lone_root(tensors, not create_graph) if grad_tensors is None else None
+    roots = _lone_root(tensors, grad_tensors, not create_graph)
     if roots is None:
         ends = _sequence(tensors, "tensors")
         roots = _roots("tensors", ends, grad_tensors, "grad_tensors", _Level(False), skip=False)
@@ -259,13 +259,23 @@ def _write(targets: list[Tensor] | None, walk: Walk) -> None:
 
 
 # -- arguments -----------------------------------------------------------------------------------
-def _lone_root(end: Any, raw: bool) -> list[tuple[Any, Any]] | None:
-    """The usual case in short: one real number of the tape, and 1 as its seed, an array or a tensor. None: another."""
+def _lone_root(end: Any, seed: Any, raw: bool) -> list[tuple[Any, Any]] | None:
+    """The usual case in short: one root, and its seed as an array or a tensor. None: another.
+
+    A seed is a tensor like the root, or None, which stands for 1 if the root is a real number.
+    """
     array = end.array if type(end) is Tensor else None
-    if array is None or array.shape != ():
+    if array is None or (seed is None and array.shape != ()):
         return None
     node, dtype = end._node if end._alias is None else node_of(end), array.dtype
-    if node is None or dtype not in floats or dtype in complexes:
+    if node is None or dtype not in floats:
+        return None
+    if seed is not None:
+        g, kind = seed.array if type(seed) is Tensor else None, type(array)
+        if type(g) is not kind or kind in device.layers or kind in device.places:
+            return None
+        return [(node, g if raw else seed)] if g.shape == array.shape and g.dtype == dtype else None
+    if dtype in complexes:
         return None
     if isinstance(array, Layer):
         seed = run("ones_like", array)

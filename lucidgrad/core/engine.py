@@ -113,7 +113,8 @@ class Walk:
         self.plan, self.accumulate, self.create_graph, self.retain_graph = plan, accumulate, create_graph, retain_graph
         self.pending: dict[Any, Any] = {}  # node -> the sum of its cotangents so far (a list for a Fork)
         self.owned: set[Any] = set()  # nodes whose sum is in a buffer that the walk made itself
-        self.uses, self.complete = plan.hooked_leaves(), list[Leaf]()  # hooked leaves, and those that await nothing
+        self.uses = plan.hooked_leaves()
+        self.complete: list[Leaf] = []  # hooked leaves that await nothing
         self.arrived: dict[Any, Any] = {}
         self.retained: list[tuple[Any, Any]] = []
         self.at_end: list[Callable[[Walk], Any]] = []
@@ -174,7 +175,8 @@ class Walk:
             if device.places and self.common is None:
                 self.here = place_of(raw(g))
             self.send(node, self._conj(g))
-        self._finish_complete()
+        if self.complete:
+            self._finish_complete()
 
     def _common(self, seeds: Sequence[tuple[Any, Any]]) -> Any:
         """The one place of nodes and seeds, if work goes there now: then nobody has to wait for anybody."""
@@ -185,8 +187,9 @@ class Walk:
 
     def _reap(self) -> None:
         pending, arrived = self.pending, self.arrived
-        for leaf in [node for node in filter(extras_of_node, pending) if type(node) is Leaf]:
-            self._finish(leaf)  # a plain one when the walk began: it got a hook on the way
+        for node in tuple(filter(extras_of_node, pending)):
+            if type(node) is Leaf:
+                self._finish(node)  # a plain one when the walk began: it got a hook on the way
         arrived.update(pending)  # what no node of the walk took is at a leaf
         pending.clear()
         dtypes = map(_dtype_of_tensor if self.create_graph else _dtype_of_array, arrived.values())

@@ -29,7 +29,6 @@ class Plan:
     def __init__(self, roots: Iterable[Any], wanted: Iterable[Any] | None = None) -> None:
         self.reached, self._dead, leaves, self.order = reach(roots)
         self._leaves = list(filter(extras_of_node, leaves))
-        self.order.sort(key=_when, reverse=True)
         self.wanted: set[Any] | None = None
         self.needed: set[Any] | None = None
         self.special: set[Any] | frozenset[Any] = _NONE
@@ -73,7 +72,7 @@ def raise_freed(node: Any) -> None:
 
 
 def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[Any]]:
-    """All nodes that the roots depend on; those that were freed; the leaves; and all but plain leaves, as found."""
+    """All nodes that the roots depend on; those that were freed; the leaves; all but plain leaves, youngest first."""
     dead, leaves = [], []
     seen = {None, *roots}
     found = list(seen.difference((None,)))
@@ -93,7 +92,13 @@ def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[A
             dead.append(node)
     seen.discard(None)
     plain = {leaf for leaf in leaves if leaf.extras is None}
-    return seen, dead, leaves, list(filterfalse(plain.__contains__, found))
+    return seen, dead, leaves, by_age(list(filterfalse(plain.__contains__, found)))
+
+
+def by_age(nodes: list[Any]) -> list[Any]:
+    """The list itself, youngest first."""
+    nodes.sort(key=_when, reverse=True)
+    return nodes
 
 
 def _between(order: list[Any], wanted: set[Any]) -> set[Any]:

@@ -161,6 +161,62 @@ def test_many_cotangents_are_added_as_numpy_adds_them(compiled, engine):
     assert lines == ["same"]
 
 
+SMALL = """
+    import itertools, warnings
+    import numpy as np
+    import lucidgrad as lg
+
+    rng, large = np.random.default_rng(0), [np.inf, -np.inf, np.nan, -0.0, 3e38, 1e-40, 1e300, 5e-324]
+    shapes = (), (1,), (3,), (2, 3), (1, 3), (2, 1), (1, 1), (0,), (2, 0), (4, 2, 3), (7, 9, 80), (3, 2)
+    numbers = 2, -3, 2**24, 2**24 + 1, 2**53 + 1, -(2**70), 10**400, 1.5, 1e300, 1e-320, -0.0, float("inf"), float("nan")
+    names = "add subtract multiply divide maximum pow atan2".split()
+
+    def told(call):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            try:
+                y = call()
+                value = [str(y.dtype), y.shape, y.detach().numpy().tobytes().hex()]
+            except Exception as error:
+                value = [type(error).__name__, str(error)]
+        print(hash(tuple(value)), sorted(str(w.message) for w in seen), *value[:2])
+
+    def array(shape, dtype, turned):
+        a = rng.standard_normal(shape).astype(dtype)
+        if a.size > 2:
+            with np.errstate(all="ignore"):
+                a.reshape(-1)[: len(large)] = np.array(large[: a.size]).astype(dtype)
+        return lg.asarray(np.asfortranarray(a) if turned else a)
+
+    for dtype, turned in itertools.product((np.float32, np.float64, np.float16, np.int64), (False, True)):
+        xs = [array(shape, dtype, turned) for shape in shapes]
+        for name in names:
+            f = getattr(lg, name)
+            for x, y in itertools.product(xs, xs):
+                told(lambda: f(x, y))
+            for x, number in itertools.product(xs, numbers):
+                told(lambda: f(x, number))
+                told(lambda: f(number, x))
+        for x in xs:
+            for f in (lg.exp, lg.log, lg.tanh, lg.sqrt, lg.negative, lg.reciprocal):
+                told(lambda: f(x))
+    x = lg.asarray(np.array([1e-30, 1.0], np.float32))
+    for state in ("raise", "ignore", "warn"):
+        with np.errstate(all=state):
+            for f in (lambda: x * x, lambda: x / 0.0, lambda: x * 1.0, lambda: 1e30 / x, lambda: lg.log(x * 0)):
+                told(f)
+"""
+
+
+def test_small_arrays_are_computed_and_warned_of_as_numpy_does(compiled):
+    """Shapes that broadcast or don't, layouts, numbers that round or overflow; all states of NumPy's warnings."""
+    ours, pythons = (program(SMALL, LUCIDGRAD_ENGINE=e, PYTHONHASHSEED="0") for e in ("compiled", "python"))
+    assert len(ours) > 10_000
+    assert any("overflow encountered in multiply" in line for line in ours)
+    assert any("FloatingPointError" in line for line in ours)
+    assert [pair for pair in zip(ours, pythons, strict=True) if pair[0] != pair[1]] == []
+
+
 def test_nothing_is_kept_of_calls_that_are_over(compiled):
     """References to what calls share are as many as before, and so are blocks of memory; with errors and without."""
     lines = program(
