@@ -53,11 +53,11 @@ EXPORT void lg_products_begin(lg_parallel_for p, int (*get)(void), void (*set)(i
     pthread_atfork(NULL, NULL, forked);
 }
 
-enum {
-    TURNED = 112, /* CBLAS's word */
-    BLOCK = 32,   /* rows or columns that stay together: edges cost */
-    EACH = 1      /* portions for each thread: each repeats what is done for the other side */
-};
+enum { TURNED = 112 }; /* CBLAS's word */
+/* Rows or columns that stay together, since edges cost: a panel of `gemm.c`, or fewer for the BLAS. And portions for
+ * each thread: each repeats what is done for the other side, but threads do not always begin together. */
+#define BLOCK (sizeof(REAL) == sizeof(float) ? 32 : 16)
+#define EACH (sizeof(REAL) == sizeof(float) ? 1 : 2)
 
 #define SELF "products.c"
 #include "both_floats.h"
