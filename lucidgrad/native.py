@@ -1,13 +1,13 @@
 """The engine's hot paths, where they are compiled: a back end offers them. Otherwise there is Python's source."""
 
 import os
-import threading
+from _thread import allocate_lock  # of `threading`, which takes long to import
 from collections.abc import Callable
 from typing import Any
 
 __all__ = ["offer", "operator", "parts"]
 
-_lock = threading.Lock()
+_lock = allocate_lock()
 _offers: list[Callable[[], Any]] = []
 _found: list[Any] = []
 
@@ -28,7 +28,7 @@ def parts() -> Any:
 
 def _after_fork() -> None:
     global _lock
-    _lock = threading.Lock()  # another thread may have been loading
+    _lock = allocate_lock()  # another thread may have been loading
 
 
 if hasattr(os, "register_at_fork"):

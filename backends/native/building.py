@@ -35,7 +35,8 @@ def build(source: Path, library: Path) -> None:
     command += ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
 
     def compiled(scratch: Path) -> None:
-        done = caches.run([*command, f"-I{include}", source, "-lm", "-o", scratch], PATIENCE, {**os.environ, "LC_ALL": "C"})
+        environment = {**os.environ, "LC_ALL": "C"}
+        done = caches.run([*command, f"-I{include}", source, "-lm", "-o", scratch], PATIENCE, environment)
         if done.returncode:
             raise OSError(f"the compiler says: {caches.complaint(done)}")
 

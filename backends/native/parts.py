@@ -1,5 +1,6 @@
 """What the compiled engine is told: where the parts of Python's are, and what a primitive and its rules look like."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class Parts:
             "Leaf": tape.Leaf, "INFERENCE": box.INFERENCE, "NOTHING": tape.NOTHING, "copying": device.copying,
             "large_recipe": _large_recipe, "subtract": np.subtract, "total": np.add.reduce, "small": SMALL,
             "zeros": np.zeros, "add": np.add, "multiply": np.multiply,
-            "array_api": np._core._multiarray_umath._ARRAY_API, "by_age": plan.by_age,
+            "array_api": sys.modules["numpy._core._multiarray_umath"]._ARRAY_API, "by_age": plan.by_age,
             "concatenate": getattr(np.concatenate, "__wrapped__", np.concatenate),  # which asks nobody's types
         }  # fmt: skip
         tensor = given["Tensor"]

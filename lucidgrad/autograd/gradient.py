@@ -271,7 +271,8 @@ def _lone_root(end: Any, seed: Any, raw: bool) -> list[tuple[Any, Any]] | None:
     if node is None or dtype not in floats:
         return None
     if seed is not None:
-        g, kind = seed.array if type(seed) is Tensor else None, type(array)
+        g: Any = seed.array if type(seed) is Tensor else None
+        kind = type(array)
         if type(g) is not kind or kind in device.layers or kind in device.places:
             return None
         return [(node, g if raw else seed)] if g.shape == array.shape and g.dtype == dtype else None

@@ -7,7 +7,7 @@ A *place* is a device and a stream of it. Where a back end has streams, nodes re
 walk goes there and lets streams wait for each other; where none has, nobody asks.
 """
 
-import threading
+from _thread import _local as local  # what `threading` has by this name, which takes long to import
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ layers: set[type] = set()
 copying: dict[type, Callable[[str, dict[str, Any]], bool]] = {}
 
 
-class _Defaults(threading.local):
+class _Defaults(local):
     """The devices that new tensors go to, the innermost last."""
 
     stack: tuple["Device", ...]

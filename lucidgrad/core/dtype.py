@@ -4,14 +4,14 @@ The objects themselves come from the CPU back end (`define`): the core names no 
 """
 
 import functools
-import threading
+from _thread import _local as local  # what `threading` has by this name, which takes long to import
 from typing import Any
 
 _defined: dict[str, Any] = {}
 _objects: set[Any] = set()
 
 
-class _Default(threading.local):
+class _Default(local):
     """What Python floats become: the class knows it for all threads, its instance for one that differs for a while."""
 
     real = "float32"

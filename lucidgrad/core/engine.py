@@ -175,8 +175,7 @@ class Walk:
             if device.places and self.common is None:
                 self.here = place_of(raw(g))
             self.send(node, self._conj(g))
-        if self.complete:
-            self._finish_complete()
+        self._finish_complete()
 
     def _common(self, seeds: Sequence[tuple[Any, Any]]) -> Any:
         """The one place of nodes and seeds, if work goes there now: then nobody has to wait for anybody."""
@@ -187,9 +186,8 @@ class Walk:
 
     def _reap(self) -> None:
         pending, arrived = self.pending, self.arrived
-        for node in tuple(filter(extras_of_node, pending)):
-            if type(node) is Leaf:
-                self._finish(node)  # a plain one when the walk began: it got a hook on the way
+        for leaf in [node for node in filter(extras_of_node, pending) if type(node) is Leaf]:
+            self._finish(leaf)  # a plain one when the walk began: it got a hook on the way
         arrived.update(pending)  # what no node of the walk took is at a leaf
         pending.clear()
         dtypes = map(_dtype_of_tensor if self.create_graph else _dtype_of_array, arrived.values())

@@ -13,6 +13,7 @@ from .modes import state
 from .tape import FREED, Leaf
 
 _when, extras_of_node = operator.attrgetter("when"), operator.attrgetter("extras")
+by_age = operator.methodcaller("sort", key=_when, reverse=True)  # of a list of nodes: youngest first
 _NONE: frozenset[Any] = frozenset()
 
 
@@ -92,13 +93,8 @@ def reach(roots: Iterable[Any]) -> tuple[set[Any], list[Any], list[Leaf], list[A
             dead.append(node)
     seen.discard(None)
     plain = {leaf for leaf in leaves if leaf.extras is None}
-    return seen, dead, leaves, by_age(list(filterfalse(plain.__contains__, found)))
-
-
-def by_age(nodes: list[Any]) -> list[Any]:
-    """The list itself, youngest first."""
-    nodes.sort(key=_when, reverse=True)
-    return nodes
+    by_age(order := list(filterfalse(plain.__contains__, found)))
+    return seen, dead, leaves, order
 
 
 def _between(order: list[Any], wanted: set[Any]) -> set[Any]:

@@ -11,7 +11,7 @@ sums over the examples of a batch where one value served them all. A walk that b
 import functools
 import itertools
 import math
-import threading
+from _thread import _local as local  # what `threading` has by this name, which takes long to import
 from collections.abc import Callable
 from typing import Any
 
@@ -41,7 +41,7 @@ class Level(int):
         self.ended = True
 
 
-class _Draws(threading.local):
+class _Draws(local):
     """What random functions do inside the maps that are under way: (level, size, randomness), oldest first."""
 
     maps: tuple[tuple[Level, int, str], ...] = ()

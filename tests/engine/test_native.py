@@ -168,7 +168,7 @@ SMALL = """
 
     rng, large = np.random.default_rng(0), [np.inf, -np.inf, np.nan, -0.0, 3e38, 1e-40, 1e300, 5e-324]
     shapes = (), (1,), (3,), (2, 3), (1, 3), (2, 1), (1, 1), (0,), (2, 0), (4, 2, 3), (7, 9, 80), (3, 2)
-    numbers = 2, -3, 2**24, 2**24 + 1, 2**53 + 1, -(2**70), 10**400, 1.5, 1e300, 1e-320, -0.0, float("inf"), float("nan")
+    numbers = 2, -3, 2**24, 2**24 + 1, 2**53 + 1, -(2**70), 10**400, 1.5, 1e300, 1e-320, -0.0, np.inf, np.nan
     names = "add subtract multiply divide maximum pow atan2".split()
 
     def told(call):
