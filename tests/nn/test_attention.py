@@ -361,6 +361,54 @@ def test_some_queries_at_a_time(monkeypatch, kind, turned, in_c):
             np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
 
 
+HEADS = {  # axes of q, k and v, and how they are turned into heads, queries, features
+    "split": ((2, 40, 3, 24), (0, 2, 1, 3)),
+    "apart": ((2, 3, 40, 24), (0, 1, 2, 3)),
+    "one axis": ((5, 40, 24), (0, 1, 2)),
+    "features apart": ((2, 3, 24, 40), (0, 1, 3, 2)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("kind", HEADS)
+def test_whole_heads_in_c(monkeypatch, kind, causal, dtype):
+    """Are what some at a time give, where they lie by rows; their bits do not depend on the number of threads."""
+    from lucidgrad.backends.cpu.compiled import attention as compiled
+
+    shape, order = HEADS[kind]
+    arrays = [draw(*shape, seed=s).astype(dtype) for s in range(3)]
+    shared = draw(1, *shape[1:], seed=3).astype(dtype)  # keys of all examples
+    did, threads = [], lg.get_num_threads()
+    functions = {name: getattr(compiled, name) for name in ("attend", "attend_pull")}
+
+    def run(own):
+        for name, function in functions.items():
+            monkeypatch.setattr(compiled, name, lambda *given, f=function: did.append(own and f(*given)) or did[-1])
+        found = []
+        for keys in (arrays[1], shared):
+            inputs = [lg.tensor(x, requires_grad=True) for x in (arrays[0], keys, arrays[2])]
+            y, total = lg.ops.attention.attention(*(x.permute(order) for x in inputs), scale=0.3, causal=causal)
+            (lg.sum(y * y) + lg.sum(lg.sin(total))).backward()
+            found += [y.detach().numpy(), total.detach().numpy(), *(x.grad.numpy() for x in inputs)]
+        return found
+
+    try:
+        found = [run(False)]
+        for count in (1, 2, 3):
+            lg.set_num_threads(count)
+            did.clear()
+            found.append(run(True))
+            assert did == [kind != "features apart"] * 4
+    finally:
+        lg.set_num_threads(threads)
+    for parts, one, *others in zip(*found, strict=True):
+        np.testing.assert_allclose(
+            one, parts, **({"rtol": 2e-5, "atol": 1e-5} if dtype == "float32" else {"rtol": 1e-11})
+        )
+        assert all(np.array_equal(one, other) for other in others)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_memory_grows_with_the_length(causal):
     """And not with its square: all weights of a head would be 16 MB."""

@@ -11,7 +11,7 @@ import numpy as np
 from . import building, memory, threads
 from .library import address
 
-__all__ = ["dividing", "functions", "multiply", "product", "products", "set_num_threads"]
+__all__ = ["calls_of", "dividing", "functions", "multiply", "product", "products", "set_num_threads"]
 
 #: How builds of NumPy name them. Whether integers have 32 or 64 bits does not matter where each takes a register or a
 #: slot of 8 bytes, and all are small and positive; `_works` tries it.
@@ -112,7 +112,7 @@ def product(x1: Any, x2: Any, y: Any = None, bias: Any = None) -> Any:
     work, count, dtype = m * n * k, threads.get_num_threads(), x1.dtype
     if work < _WAKES or inner != k or dtype is not x2.dtype or not dtype.isnative:
         return None
-    calls = _calls(dtype.char)
+    calls = calls_of(dtype.char)
     if calls is None or (count == 1 and not calls.affine):
         return None
     if y is not None and not (y.dtype is dtype and y.flags.c_contiguous):
@@ -153,7 +153,7 @@ def products(x1: Any, x2: Any, y: Any = None) -> Any:
         or 1 in (x1.shape[-2], x2.shape[-1])
         or dtype is not x2.dtype
         or not dtype.isnative
-        or (calls := _calls(dtype.char)) is None
+        or (calls := calls_of(dtype.char)) is None
         or not ((count > 1 and work * size >= 2 * _PER_THREAD) or (calls.affine and work >= _WAKES))
     ):
         return np.matmul(x1, x2, out=y)
@@ -215,7 +215,8 @@ class _Calls(NamedTuple):
 
 
 @functools.cache
-def _calls(char: str) -> _Calls | None:
+def calls_of(char: str) -> _Calls | None:
+    """Products of a dtype, for kernels too that multiply in loops of their own; None if the BLAS has others."""
     library, found = (_products(), functions()) if char in "fd" else (None, None)
     if library is None or found is None:
         return None

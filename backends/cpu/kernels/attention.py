@@ -163,6 +163,8 @@ def attention(
     y, total = _like(q, lead, rows, v.shape[-1], dtype), np.empty((*lead, rows), dtype)
     q, k, v, m, target = (_with_lead(a, lead) for a in (q, k, v, m, y))
     sums, room = total if lead else total[None], _Room(dtype)
+    if m is None and rows * columns <= BLOCK and compiled.attend(q, k, v, target, sums, scale, causal):
+        return y, total
     for place, queries, keys in _places(lead, rows, columns, causal):
         part, end = q[place][:, queries], target[place][:, queries]
         p, rate, logs = (
@@ -200,6 +202,9 @@ def attention_pull(
     h, d, t, q, k, v, m = (_with_lead(a, lead) for a in (h, d[..., None], t[..., None], q, k, v, m))
     ends = [_with_lead(a, lead) for a in (to_q, to_k, to_v)]
     room = _Room(dtype)
+    whole = m is None and rows * columns <= BLOCK
+    if whole and compiled.attend_pull(h, q, k, v, ends, t[..., 0], d[..., 0], scale, causal):
+        return tuple(_summed_to(c, own) for c, own in zip((to_q, to_k, to_v), shapes, strict=True))
     for place, queries, keys in _places(lead, rows, columns, causal):
         qs, hs, ks, vs = q[place][:, queries], h[place][:, queries], k[place][:, :keys], v[place][:, :keys]
         p, s = (room.of(i, len(qs), qs.shape[1], keys) for i in (0, 1))
