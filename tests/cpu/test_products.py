@@ -15,7 +15,7 @@ SIZES = [(64, 64, 64), (65, 70, 67), (200, 150, 300), (1, 700, 800), (800, 1000,
 def two_threads():
     before = threads.get_num_threads()
     lg.config.set_num_threads(2)
-    if blas._calls("f") is None:
+    if blas.calls_of("f") is None:
         lg.config.set_num_threads(before)
         pytest.skip("NumPy's BLAS can't be told how many threads to have, or there is no compiler")
     yield blas._threads()[0]
@@ -64,7 +64,7 @@ def watched(monkeypatch, watch, name="multiply"):
     def watching(own):
         return own._replace(**{name: lambda *args: watch(*args) or getattr(own, name)(*args)})
 
-    monkeypatch.setattr(blas, "_calls", {char: watching(blas._calls(char)) for char in "fd"}.get)
+    monkeypatch.setattr(blas, "calls_of", {char: watching(blas.calls_of(char)) for char in "fd"}.get)
 
 
 def test_what_fails_leaves_the_threads(two_threads, monkeypatch):
