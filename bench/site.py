@@ -2,8 +2,9 @@
 
 ``python -m bench.site --record latest.json training.txt derivatives.txt`` takes what ``python -m bench --clock cpu
 --json latest.json``, ``python -m bench.training --clock cpu > training.txt`` and ``python -m bench.derivatives --clock
-cpu > derivatives.txt`` gave into ``docs/benchmark.json``; what is not given stays as it was recorded. The page and the
-charts are written from that file alone.
+cpu > derivatives.txt`` gave into ``docs/benchmark.json``; ``--large one.json two.json`` takes what ``python -m
+bench.eager --groups large --json one.json`` gave, with one thread and with two. What is not given stays as it was
+recorded. The page and the charts are written from that file alone.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _CLOCKS = {
     "cpu": "processor time was taken, which an interruption does not add to",
     "wall": "time that passed was taken, which an interruption adds to",
 }
+_NAMES = {"cpu": "processor time", "wall": "time"}
 _COLUMNS = {"lucidgrad": "lucidgrad", "compiled": "lucidgrad compiled"}  # of training steps and derivatives
 
 
@@ -47,6 +49,20 @@ def record(run: Path, *tables: Path) -> None:
         }
         clock = "cpu" if "processor time" in text.partition("\n")[0] else "wall"
         data[name] = {"clock": clock, "steps": cases}
+    DATA.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def record_large(*runs: Path) -> None:
+    """Put runs of large arrays, by one thread and by two, into the file."""
+    data = json.loads(DATA.read_text())
+    data["large"] = [
+        {
+            "clock": run["machine"]["clock"],
+            "threads": run["machine"]["threads"],
+            "cases": {row["case"]: {"ratio": row["ratio"], "share": row["bandwidth"][0]} for row in run["cases"]},
+        }
+        for run in (json.loads(path.read_text()) for path in runs)
+    ]
     DATA.write_text(json.dumps(data, indent=1) + "\n")
 
 
@@ -65,8 +81,8 @@ def page(data: dict) -> str:
         f"Versions: {versions}.",
         "",
         f"Machine: {machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}; one",
-        f"thread for each library; {machine['date'][:10]}. Other programs were running (load {machine['load']}), so",
-        f"{_CLOCKS[machine['clock']]}; the quartiles say how much they show nevertheless.",
+        f"thread for each library; {machine['date'][:10]}, load {machine['load']}. For small operations, training",
+        f"steps and derivatives {_CLOCKS[machine['clock']]}; the quartiles say how much others show.",
         "",
         "## Small operations",
         "",
@@ -84,7 +100,7 @@ def page(data: dict) -> str:
         "## Training steps",
         "",
         "One step, forward, backward and optimiser, as a ratio to PyTorch's: the median of rounds that were",
-        f"interleaved on the same machine. Other programs were running there; {_CLOCKS[data['training']['clock']]}.",
+        "interleaved on the same machine.",
         "",
         *_table("step", data["training"]["steps"]),
         "",
@@ -96,6 +112,14 @@ def page(data: dict) -> str:
         "in the fastest of the ways that it has.",
         "",
         *_table("derivative", data["derivatives"]["steps"]),
+        "",
+        "## Large arrays",
+        "",
+        "Forward and backward on 4 million numbers (float32, 4096 x 1024; a table of 50,000 x 128): the ratio to",
+        "PyTorch's time, and the bytes that must be moved, by the time that it took, as a share of what a copy by",
+        "one thread reached.",
+        "",
+        *_large(data["large"]),
         "",
         "## How",
         "",
@@ -112,6 +136,19 @@ def _table(what: str, rows: dict) -> list[str]:
         f"| {what} | {' | '.join(_COLUMNS.values())} |",
         "|---|" + "--:|" * len(_COLUMNS),
         *(f"| {case} | {' | '.join(_shown(ratios.get(name)) for name in _COLUMNS)} |" for case, ratios in rows.items()),
+    ]
+
+
+def _large(runs: list[dict]) -> list[str]:
+    heads = [f"{run['threads']} thread{'s' * (run['threads'] > 1)}, {_NAMES[run['clock']]}" for run in runs]
+    rows = [
+        " | ".join(f"{_shown(run['cases'][name]['ratio'])} | {run['cases'][name]['share']:.0%}" for run in runs)
+        for name in runs[0]["cases"]
+    ]
+    return [
+        "| function | " + " | ".join(f"{head} | of a copy" for head in heads) + " |",
+        "|---|" + "--:|" * (2 * len(runs)),
+        *(f"| {name} | {row} |" for name, row in zip(runs[0]["cases"], rows, strict=True)),
     ]
 
 
@@ -195,9 +232,12 @@ def _finish(figure, axes, names: list[str], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.site", description=__doc__.partition("\n")[0])
     parser.add_argument("--record", nargs="+", type=Path, metavar="RUN.json TRAINING.txt")
+    parser.add_argument("--large", nargs="+", type=Path, metavar="RUN.json")
     options = parser.parse_args()
     if options.record:
         record(*options.record)
+    if options.large:
+        record_large(*options.large)
     data = json.loads(DATA.read_text())
     PAGE.write_text(page(data), encoding="utf-8")
     draw(data)
