@@ -76,6 +76,10 @@ def test_a_wrong_place_is_noticed():
         assert not np.array_equal(found, expected)
 
 
-def test_what_fits_into_the_last_cache_is_stored_there():
-    assert 1 << 23 <= toolchain.STREAMED <= 1 << 26
+def test_the_last_cache_is_the_largest(tmp_path):
+    assert toolchain._last_cache(tmp_path) == 0
+    for number, size in enumerate(("32K", "1M", "36608K", "unknown")):
+        (tmp_path / f"index{number}").mkdir()
+        (tmp_path / f"index{number}" / "size").write_text(f"{size}\n")
+    assert toolchain._last_cache(tmp_path) == 36608 << 10
     assert f"-DSTREAMED={toolchain.STREAMED}" in toolchain.FLAGS

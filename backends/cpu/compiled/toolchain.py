@@ -24,10 +24,10 @@ __all__ = ["INTERLEAVED", "STREAMED", "Failed", "Toolchain", "find"]
 PACKAGE = Path(__file__).resolve().parent
 
 
-def _last_cache() -> int:
-    """Bytes of the largest cache that the first processor has or shares, 0 if nobody says."""
+def _last_cache(folder: Path) -> int:
+    """Bytes of the largest cache that a processor has or shares, 0 if nobody says."""
     found = [0]
-    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+    for path in folder.glob("index*/size"):
         with contextlib.suppress(OSError, ValueError):
             size = path.read_text().strip()
             found.append(int(size.rstrip("KM")) << (20 if size.endswith("M") else 10))
@@ -35,10 +35,10 @@ def _last_cache() -> int:
 
 
 #: Bytes of a result from which it is stored past the caches: one that fits into the last of them is soon read there.
-STREAMED = min(max(_last_cache(), 1 << 23), 1 << 26)
+STREAMED = min(max(_last_cache(Path("/sys/devices/system/cpu/cpu0/cache")), 1 << 23), 1 << 26)
 #: Without -fno-trapping-math GCC does not vectorise conditions; nobody looks at the processor's exception flags.
 FLAGS = "-std=gnu11 -O3 -fPIC -fvisibility=hidden -fno-math-errno -fno-trapping-math -ffp-contract=off".split()
-FLAGS.append(f"-DSTREAMED={STREAMED}")
+FLAGS += [f"-DSTREAMED={STREAMED}"]
 #: For loops that compute some vectors at a time: side by side, since one alone waits for itself.
 INTERLEAVED = ("-fschedule-insns", "-fsched-pressure")
 #: Flags that a compiler may lack.
