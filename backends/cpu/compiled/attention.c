@@ -7,8 +7,7 @@
 
 #include "wide.h"
 #include "names.h"
-
-enum { BY_ROWS = 101, AS_IT_IS = 111, TURNED = 112 }; /* CBLAS's words */
+#include "cblas.h"
 
 #define SELF "attention.c"
 #include "both_floats.h"
@@ -86,8 +85,7 @@ EXPORT void NAME(attention_slopes)(const void *task, long begin, long end)
 
 /* A matrix for each head: heads lie on two axes, of which the second has `inner`, and a matrix has rows. */
 typedef struct { REAL *at; I far, near, row; } NAME(heads);
-typedef void (*NAME(gemm))(int, int, int, long, long, long, REAL, const REAL *, long, const REAL *, long, REAL, REAL *,
-                           long);
+GEMM_OF(NAME(gemm), REAL);
 
 static inline REAL *NAME(of_head)(const NAME(heads) *x, I head, I inner)
 {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "cblas.h"
 #include "names.h"
 
-typedef void (*gemm)(int, int, int, long, long, long, float, const float *, long, const float *, long, float, float *,
-                     long);
+GEMM_OF(gemm, float);
 static gemm blas;
 static pthread_key_t key;
 static int has_key;
@@ -47,7 +47,6 @@ enum {
     AHEAD = 12,         /* terms that are fetched early */
     SOME = 4,           /* terms between two jumps */
     FAR = 16,           /* terms that packing fetches early: they lie apart */
-    TURNED = 112,       /* CBLAS's word */
     SMALL = 8192,       /* elements of matrices: if both have less, NumPy is called without looking further */
     FEWEST = 24,        /* rows or terms that pay; of columns a panel */
 };
@@ -245,7 +244,7 @@ EXPORT int lg_affine(int turn_a, int turn_b, long m, long n, long k, const float
 EXPORT void lg_gemm(int order, int turn_a, int turn_b, long m, long n, long k, float alpha, const float *a, long lda,
                     const float *b, long ldb, float beta, float *c, long ldc)
 {
-    const int ours = order == 101 && alpha == 1 && (beta == 0 || beta == 1);
+    const int ours = order == BY_ROWS && alpha == 1 && (beta == 0 || beta == 1);
     if (!ours || !lg_affine(turn_a, turn_b, m, n, k, a, lda, b, ldb, beta == 1, NULL, c, ldc))
         blas(order, turn_a, turn_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }

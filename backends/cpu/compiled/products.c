@@ -5,6 +5,7 @@
 #ifndef REAL
 
 #include <pthread.h>
+#include "cblas.h"
 #include "parallel.h"
 #include "names.h"
 
@@ -53,7 +54,6 @@ EXPORT void lg_products_begin(lg_parallel_for p, int (*get)(void), void (*set)(i
     pthread_atfork(NULL, NULL, forked);
 }
 
-enum { TURNED = 112 }; /* CBLAS's word */
 /* Rows or columns that stay together, since edges cost: a panel of `gemm.c`, or fewer for the BLAS. And portions for
  * each thread: each repeats what is done for the other side, but threads do not always begin together. */
 #define BLOCK (sizeof(REAL) == sizeof(float) ? 32 : 16)
@@ -64,8 +64,7 @@ enum { TURNED = 112 }; /* CBLAS's word */
 
 #else
 
-typedef void (*NAME(gemm))(int, int, int, long, long, long, REAL, const REAL *, long, const REAL *, long, REAL, REAL *,
-                           long);
+GEMM_OF(NAME(gemm), REAL);
 typedef int (*NAME(affine))(int, int, long, long, long, const REAL *, long, const REAL *, long, int, const REAL *,
                             REAL *, long);
 typedef struct {
@@ -96,7 +95,7 @@ static void NAME(part)(void *task, long begin, long end)
             b += from * (t->turn_b == TURNED ? t->ldb : 1), c += from, bias += bias ? from : 0;
         if (bias && t->affine && t->affine(t->turn_a, t->turn_b, m, n, t->k, a, t->lda, b, t->ldb, 0, bias, c, t->ldc))
             continue;
-        t->gemm(101, t->turn_a, t->turn_b, m, n, t->k, 1, a, t->lda, b, t->ldb, t->beta, c, t->ldc);
+        t->gemm(BY_ROWS, t->turn_a, t->turn_b, m, n, t->k, 1, a, t->lda, b, t->ldb, t->beta, c, t->ldc);
         for (long i = 0; bias && i < m; i++)
             for (long j = 0; j < n; j++) c[i * t->ldc + j] += bias[j];
     }
@@ -140,7 +139,7 @@ static void NAME(some)(void *task, long begin, long end)
 {
     const NAME(stack) *t = task;
     for (; begin < end; begin++)
-        t->gemm(101, t->turn_a, t->turn_b, t->m, t->n, t->k, 1, t->a + begin * t->step_a, t->lda,
+        t->gemm(BY_ROWS, t->turn_a, t->turn_b, t->m, t->n, t->k, 1, t->a + begin * t->step_a, t->lda,
                 t->b + begin * t->step_b, t->ldb, 0, t->c + begin * t->step_c, t->ldc);
 }
 
