@@ -43,8 +43,7 @@ enum {
     LANES = 16, WIDE = 2 * LANES,
     ROWS = 14,          /* at once: two registers for each */
     TERMS = 320,        /* of a block, at most: the packed rows of one stay in the first cache */
-    COLUMNS = 24 * WIDE, /* that are packed at once: the second cache has room for them */
-    AHEAD = 12,         /* terms that are fetched early */
+    COLUMNS = 12 * WIDE, /* that are packed at once: half of the second cache, which others may share */
     SOME = 4,           /* terms between two jumps */
     FAR = 16,           /* terms that packing fetches early: they lie apart */
     SMALL = 8192,       /* elements of matrices: if both have less, NumPy is called without looking further */
@@ -147,8 +146,6 @@ static void pack_rows(float *to, const float *a, I down, I along, I terms, I row
 INLINE void term(vector *one, vector *two, const float *a, const float *b, const I rows)
 {
     const vector first = LOAD(b), second = LOAD(b + LANES);
-    __builtin_prefetch(b + AHEAD * WIDE);
-    __builtin_prefetch(b + AHEAD * WIDE + LANES);
     EACH_ROW
         if (i % 3 == 1) {
             ADD_ALL(one[i], first, a + i);

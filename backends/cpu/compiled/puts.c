@@ -1,5 +1,5 @@
-/* Rows added up at places: each unit of work does the places of one stretch, in the order of the rows, so that sums do
- * not depend on the number of threads. */
+/* Rows at places, taken or added up. To add up, each unit of work does the places of one stretch, in the order of the
+ * rows, so that sums do not depend on the number of threads. */
 #ifndef REAL
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 /* Bytes of a row, and of all: lists of shorter ones cost as much as the rows, and a small result stays in a cache. */
 enum { SHORTEST = 64, LEAST = 1 << 20 };
+enum { SOON = 8 }; /* rows */
 
 /* The rows that go to the places from first to last: heads[place - first] is the first of them plus one, next[row] the
  * one after it plus one, 0 none. NULL if there is no memory for that, or numbers are too large; to be freed. */
@@ -30,6 +31,19 @@ static int *rows_by_place(const I *i, I n, I first, I last, int **next)
 #include "both_floats.h"
 
 #else
+
+/* y (n, m): the rows of x at the places i. They lie anywhere, so some are asked for early. */
+typedef struct { const REAL *x; const I *i; REAL *y; I n, m; } NAME(take_rows_task);
+
+EXPORT void NAME(take_rows)(const void *task, long begin, long end)
+{
+    const NAME(take_rows_task) *t = task;
+    const size_t row = (size_t)t->m * sizeof(REAL);
+    for (I k = begin; k < end; k++) {
+        if (k + SOON < t->n) fetch(t->x + t->i[k + SOON] * t->m, row, 0);
+        memcpy(t->y + k * t->m, t->x + t->i[k] * t->m, row);
+    }
+}
 
 /* y (size, m): zeros, plus g (n, m) at the rows i; those from unit * stretch up to the next unit's. */
 typedef struct { const REAL *g; const I *i; REAL *y; I n, m, size, stretch; } NAME(put_rows_task);

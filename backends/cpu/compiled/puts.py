@@ -1,4 +1,4 @@
-"""Rows added up at places, in C."""
+"""Rows at places, taken or added up, in C."""
 
 from struct import pack
 from typing import Any
@@ -16,9 +16,20 @@ WORTH = 1 << 9
 STRETCHES, MANY = 16, 1 << 16
 
 
+def take_rows(x: Any, i: Any) -> Any:
+    """The rows of a matrix at the places i, all of them inside; or None."""
+    if not x.size or not plain(x) or (function := _LIBRARY.get("take_rows", x.dtype)) is None:
+        return None
+    i, y = np.ascontiguousarray(i, np.int64), memory.empty((i.size, x.shape[1]), x.dtype)
+    run(function, pack("5q", address(x), address(i), address(y), i.size, x.shape[1]), i.size, y.size)
+    return y
+
+
 def put_rows(g: Any, i: Any, size: int) -> Any:
     """Zeros of ``size`` rows, to which those of g are added at the places i, all of them inside; or None."""
-    if g.size < WORTH or not g.size or not plain(g) or (function := _LIBRARY.get("put_rows", g.dtype)) is None:
+    if g.size < WORTH or not g.size or (function := _LIBRARY.get("put_rows", g.dtype)) is None:
+        return None
+    if not plain(g) and not plain(g := np.ascontiguousarray(g)):  # one row for all places, often
         return None
     y = memory.empty((size, g.shape[1]), g.dtype)
     _run(function, g, i, y, max(g.size, y.size))

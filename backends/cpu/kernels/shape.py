@@ -217,8 +217,9 @@ def take(x: Any, i: Any, axis: int | None = None) -> Any:
     at = 0 if axis is None else axis + x.ndim if axis < 0 else axis
     if 0 <= at < x.ndim and x.size and x.nbytes // x.shape[at] * i.size >= memory.LEAST:
         # into memory that was used before; NumPy checks and writes in two passes then
-        y = memory.empty((*x.shape[:at], *i.shape, *x.shape[at + 1 :]), x.dtype)
-        return x.take(_in_bounds("take", i, x.shape[at]), at, y, "clip")
+        inside, shape = _in_bounds("take", i, x.shape[at]), (*x.shape[:at], *i.shape, *x.shape[at + 1 :])
+        made = None if at else puts.take_rows(x.reshape(x.shape[0], -1), inside.reshape(-1))
+        return x.take(inside, at, memory.empty(shape, x.dtype), "clip") if made is None else made.reshape(shape)
     return x.take(i, axis)
 
 
