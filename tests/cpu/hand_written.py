@@ -186,6 +186,9 @@ class Calls:
         for size in ((1 << 20) // 68 + 3, STREAMED // 68 + 3):  # what is larger than caches is written past them
             i = np.r_[3, self.source.integers(-size, size, 60), self.source.integers(1, 7, 20), size - 2, -size + 4]
             yield "take_put", (self.whole(i.size, 17), i), {"axis": 0, "size": size}
+        i = self.source.integers(-50, 50, (40, 60))  # what is large enough for memory that was used before
+        yield "take", (self.whole(50, 3, 11), i), {"axis": 0}
+        yield "take_put", (np.broadcast_to(self.whole(1, 17), (300, 17)), i.reshape(-1)[:300]), {"axis": 0, "size": 50}
         for n, m, size in ((1, 1, 1), (40, 1, 7), (5, 3, 900), (300, 17, 40), (2000, 40, 3)):
             g, i = self.whole(n, m), self.source.integers(-size, size, n)
             yield "take_put", (g, i), {"axis": 0, "size": size}
@@ -282,7 +285,7 @@ GEOMETRIES = [
 FAMILIES = ("softmax", "cross_entropy", "normalisation", "sums", "puts", "pools", "windows", "packed")
 FAMILIES += "turned", "recurrence"
 #: What must agree in every bit, because C does the same operations in the same order.
-EXACT = ("any", "take_put", "put_along_axis_add", "max_pool", "pool_put", "avg_pool", "avg_pool_put")
+EXACT = ("any", "take", "take_put", "put_along_axis_add", "max_pool", "pool_put", "avg_pool", "avg_pool_put")
 
 
 def run(name: str, args: tuple[Any, ...], keywords: dict[str, Any], in_c: bool, count: int = 1) -> list[Any]:
@@ -372,6 +375,7 @@ FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
     ],
     "puts": [
         ("puts", "to[j] += from[j]", "to[j] -= from[j]", "add_stretch)"),
+        ("puts", "t->x + t->i[k] *", "t->x + t->i[0] *", "take_rows)"),
         ("puts", "y[i[k]] += g[k]", "y[i[k]] = g[k]", "add_stretch)"),
         ("puts", "i[k] >= last", "i[k] >= last - 1", "add_stretch)"),
         (

@@ -11,7 +11,7 @@ import lucidgrad as lg
 from lucidgrad.backends.cpu.compiled import blas, building
 
 SIZES = [(24, 64, 342), (25, 24, 500), (64, 321, 32), (97, 101, 103), (128, 784, 40), (15, 400, 33), (300, 641, 31),
-         (200, 97, 800), (40, 333, 1537)]  # fmt: skip
+         (200, 97, 800), (40, 333, 1537), (460, 300, 70)]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
-from lucidgrad.backends.cpu.compiled import library, rows, steps, threads, windows
+from lucidgrad.backends.cpu.compiled import library, puts, rows, steps, threads, windows
 from lucidgrad.backends.cpu.kernels import steps as kernels_steps
 from lucidgrad.ops.losses import cross_entropy_rows
 from lucidgrad.ops.steps import adam_step, sgd_step
@@ -94,6 +94,9 @@ def test_a_class_that_does_not_exist():
 def test_views_are_copied_where_that_pays():
     h, s = np.broadcast_to(np.float32(2), (60, 30)), np.full((60, 30), 1 / 30, "f")
     assert np.abs(hand_written.run("softmax_pull", (h, s), {"axis": -1}, True)[0]).max() < 1e-6
+    rows_alike, places = np.broadcast_to(np.float32(2), (60, 30)), np.arange(60) % 7  # a sum's gradient
+    made = puts.put_rows(rows_alike, places, 7)
+    assert made is not None and (made == 2 * np.bincount(places)[:, None]).all()
 
 
 def test_long_rows_keep_their_precision():

@@ -41,13 +41,15 @@ typedef float anywhere __attribute__((vector_size(64), aligned(4), may_alias));
 
 enum {
     LANES = 16, WIDE = 2 * LANES,
-    ROWS = 14,          /* at once: two registers for each */
-    TERMS = 320,        /* of a block, at most: the packed rows of one stay in the first cache */
-    COLUMNS = 12 * WIDE, /* that are packed at once: half of the second cache, which others may share */
-    SOME = 4,           /* terms between two jumps */
-    FAR = 16,           /* terms that packing fetches early: they lie apart */
-    SMALL = 8192,       /* elements of matrices: if both have less, NumPy is called without looking further */
-    FEWEST = 24,        /* rows or terms that pay; of columns a panel */
+    ROWS = 14,           /* at once, a strip: two registers for each */
+    TERMS = 320,         /* of a block, at most: a packed strip stays in the first cache */
+    PANELS = 120 * 1024, /* elements of panels that are packed together: half of the second cache, which may be shared */
+    KEPT = 120 * 1024,   /* elements of the first matrix, if it is not turned, that are packed once, for all columns */
+    STRIPS = 4,          /* that are packed together if it is turned: their rows lie side by side */
+    SOME = 4,            /* terms between two jumps */
+    FAR = 16,            /* terms that packing fetches early: they lie apart */
+    SMALL = 8192,        /* elements of matrices: if both have less, NumPy is called without looking further */
+    FEWEST = 24,         /* rows or terms that pay; of columns a panel */
 };
 static const double LEAST = 1 << 18, MOST = 1 << 30; /* multiplications */
 
@@ -61,7 +63,7 @@ static int is_ours(long m, long n, long k)
 static float *room(void)
 {
     float *found = has_key ? pthread_getspecific(key) : NULL;
-    const size_t page = 1 << 21, size = page; /* TERMS * (COLUMNS + ROWS) and a vector more */
+    const size_t page = 1 << 21, size = page; /* more than PANELS, KEPT, and a vector for each strip */
     if (found || !has_key || (found = aligned_alloc(page, size)) == NULL) return found;
 #ifdef MADV_HUGEPAGE
     madvise(found, size, MADV_HUGEPAGE);
@@ -115,19 +117,28 @@ static void pack_columns(float *to, const float *b, I down, I along, I terms, I 
         for (I j = 0; j < WIDE; j++) to[p * WIDE + j] = j < columns ? b[p * down + j * along] : 0;
 }
 
-/* Some rows of those that are left: to[p][i] = a[i * down + p * along]. What lies behind them is written, too. */
-static void pack_rows(float *to, const float *a, I down, I along, I terms, I rows, I left)
+/* All these rows in strips of some, the last perhaps of fewer: to[p][i] = a[i * down + p * along]. A strip is written a
+ * vector further, and strips lie that far apart. */
+static void pack_rows(float *to, const float *a, I down, I along, I terms, I all, I rows)
 {
-    I p = 0;
-    if (along == 1)
-        for (; p + LANES <= terms; p += LANES) turn(to + p * rows, rows, a + p, down, rows);
-    else if (left >= LANES)
-        for (; p < terms; p++) {
-            __builtin_prefetch(a + (p + FAR) * along);
-            STORE(to + p * rows, LOAD(a + p * along));
+    const I strip = rows * terms + LANES, rest = all % rows;
+    I begin = 0;
+    if (along != 1) /* strips together, as memory lies; not for the last term, behind which there may be none */
+        for (; begin < terms - 1; begin++) {
+            const float *from = a + begin * along;
+            float *at = to + begin * rows;
+            __builtin_prefetch(from + FAR * along);
+            for (I i = all / rows; i; i--, from += rows, at += strip) STORE(at, LOAD(from));
+            if (rest) STORE(at - begin * (rows - rest), LOAD(from));
         }
-    for (; p < terms; p++)
-        for (I i = 0; i < rows; i++) to[p * rows + i] = a[i * down + p * along];
+    for (I i = 0; i < all; i += rows, to += strip, a += rows * down) {
+        const I some = i + rows <= all ? rows : rest;
+        I p = begin;
+        if (along == 1)
+            for (; p + LANES <= terms; p += LANES) turn(to + p * some, some, a + p, down, some);
+        for (; p < terms; p++)
+            for (I j = 0; j < some; j++) to[p * some + j] = a[j * down + p * along];
+    }
 }
 
 /* Where threads share a core, how many instructions there are decides, and otherwise how many loads: so a third of the
@@ -213,25 +224,30 @@ static I even(I all, I most, I unit)
 EXPORT int lg_affine(int turn_a, int turn_b, long m, long n, long k, const float *a, long lda, const float *b, long ldb,
                      int adds, const float *bias, float *c, long ldc)
 {
-    float *const panels = is_ours(m, n, k) ? room() : NULL, *const packed = panels + TERMS * COLUMNS;
+    float *const panels = is_ours(m, n, k) ? room() : NULL;
     if (panels == NULL) return 0;
     const I a_down = turn_a == TURNED ? 1 : lda, a_along = turn_a == TURNED ? lda : 1;
     const I b_down = turn_b == TURNED ? 1 : ldb, b_along = turn_b == TURNED ? ldb : 1;
-    const I rows = even(m, ROWS, 1), terms = even(k, TERMS, 1), columns = even(n, COLUMNS, WIDE);
+    const int turned = turn_a == TURNED, kept = !turned && m * k <= KEPT;
+    const I rows = even(m, ROWS, 1), terms = even(k, TERMS, 1), group = kept ? m : turned ? STRIPS * rows : rows;
+    const I columns = kept ? WIDE : even(n, PANELS / terms / WIDE * WIDE, WIDE);
     for (I j = 0; j < n; j += columns) {
         const I width = n - j < columns ? n - j : columns;
+        float *packed = panels + PANELS;
         for (I p = 0; p < k; p += terms) {
-            const I depth = k - p < terms ? k - p : terms;
+            const I depth = k - p < terms ? k - p : terms, strip = rows * depth + LANES;
             const float *const last = bias && p + depth == k ? bias + j : NULL;
             for (I q = 0; q < width; q += WIDE)
                 pack_columns(panels + q * depth, b + p * b_down + (j + q) * b_along, b_down, b_along, depth, width - q);
-            for (I i = 0; i < m; i += rows) {
-                const I some = m - i < rows ? m - i : rows;
-                float *const to = c + i * ldc + j;
-                pack_rows(packed, a + i * a_down + p * a_along, a_down, a_along, depth, some, m - i);
-                for (I q = 0; q < width; q += WIDE)
-                    tiles(to + q, ldc, packed, panels + q * depth, depth, width - q, adds || p, last ? last + q : NULL, some);
+            for (I g = 0; g < m; g += group) {
+                const I all = m - g < group ? m - g : group;
+                if (!kept || j == 0) pack_rows(packed, a + g * a_down + p * a_along, a_down, a_along, depth, all, rows);
+                for (I i = 0; i < all; i += rows)
+                    for (I q = 0; q < width; q += WIDE)
+                        tiles(c + (g + i) * ldc + j + q, ldc, packed + i / rows * strip, panels + q * depth, depth,
+                              width - q, adds || p, last ? last + q : NULL, all - i < rows ? all - i : rows);
             }
+            if (kept) packed += (m + rows - 1) / rows * strip;
         }
     }
     return 1;

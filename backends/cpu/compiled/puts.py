@@ -18,7 +18,9 @@ STRETCHES, MANY = 16, 1 << 16
 
 def take_rows(x: Any, i: Any) -> Any:
     """The rows of a matrix at the places i, all of them inside; or None."""
-    if not x.size or not plain(x) or (function := _LIBRARY.get("take_rows", x.dtype)) is None:
+    if i.size * x.shape[1] < WORTH or not x.size or not plain(x):
+        return None
+    if (function := _LIBRARY.get("take_rows", x.dtype)) is None:
         return None
     i, y = np.ascontiguousarray(i, np.int64), memory.empty((i.size, x.shape[1]), x.dtype)
     run(function, pack("5q", address(x), address(i), address(y), i.size, x.shape[1]), i.size, y.size)
