@@ -2,8 +2,9 @@
 
 Four groups: calls on small arrays, derivatives, large arrays, and training steps with and without optimisers. Results
 are compared first; then both libraries take turns in one process, in short slices, and the ratio is formed in each
-round. The figure is the median of the rounds. Large arrays have another column: the bytes that must be moved, by the
-time, as a share of what `numpy.copyto` reaches in the same run (``python -m bench.machine``).
+round. The figure is the median of the rounds. With several threads there is a pause before a turn, in which threads of
+the other library go to sleep, and a step that is not timed. Large arrays have another column: the bytes that must be
+moved, by the time, as a share of what `numpy.copyto` reaches in the same run (``python -m bench.machine``).
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import gc
 import json
 import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lucidgrad.bench import machine
-from lucidgrad.bench.harness import CLOCKS, Clock
+from lucidgrad.bench.harness import CLOCKS, PAUSE, Clock
 from lucidgrad.bench.report import HUES, short
 
 Step = Callable[[], Any]
@@ -118,7 +120,9 @@ def timed(step: Step, count: int, clock: Clock) -> float:
     return (clock() - start) / count
 
 
-def measured(case: Case, libraries: tuple[Any, Any], rounds: int, budget: float, clock: Clock) -> Row:
+def measured(
+    case: Case, libraries: tuple[Any, Any], rounds: int, budget: float, clock: Clock, pause: float = 0.0
+) -> Row:
     """Compare and time a case."""
     import numpy as np
 
@@ -135,6 +139,9 @@ def measured(case: Case, libraries: tuple[Any, Any], rounds: int, budget: float,
         times: list[list[float]] = [[], []]
         for k in range(rounds):
             for i in (0, 1) if k % 2 else (1, 0):
+                if pause:
+                    time.sleep(pause)
+                    steps[i]()
                 times[i].append(timed(steps[i], counts[i], clock))
     finally:
         gc.unfreeze()
@@ -234,7 +241,8 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{'case':30} {heads} {'moved':>7} {'torch':>6}")
     rows = []
     for case in chosen:
-        rows.append(measured(case, (lucidgrad, torch), options.rounds, options.budget, CLOCKS[options.clock]))
+        effort = options.rounds, options.budget, CLOCKS[options.clock], PAUSE if options.threads > 1 else 0.0
+        rows.append(measured(case, (lucidgrad, torch), *effort))
         print(line(rows[-1]), flush=True)
     missed = [row.case.name for row in rows if row.reached is False]
     print(f"\nmissed: {', '.join(missed) or 'none'}")

@@ -29,15 +29,13 @@ import torch
 
 import lucidgrad as lg
 from lucidgrad.backends.cpu.programs.segments import parts_of
+from lucidgrad.bench.harness import PAUSE
 from lucidgrad.compiling.compiled import entries_of
 from lucidgrad.levels.program import Equation
 
 from .program_cases import CASES, Case, jax_of
 
 Ways = dict[str, Callable[[], Any]]
-
-#: Seconds before a library's turn: threads of the one before stay awake for a while, and would be in its way.
-PAUSE = 0.03
 
 
 def settled(case: Case, **options: Any) -> tuple[Any, Sequence[Any]]:

@@ -30,6 +30,10 @@ Clock = Callable[[], float]
 #: that is interrupted is not charged for it; with several threads it says less.
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
 
+#: Seconds before a library's turn where libraries have several threads: those of the one before wait busily for their
+#: next loop, PyTorch's some 5 ms, and would be in its way. After 20 ms the system begins with all on one processor.
+PAUSE = 0.01
+
 REFERENCES = ("torch", "numpy")  # the first one present is what others are checked and timed against
 TOLERANCE: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-5}
 
