@@ -97,7 +97,7 @@ def test_a_loop_gives_what_the_program_gives(name):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", ["tanh", "gelu", "where", "pow", "logaddexp"])
+@pytest.mark.parametrize("name", ["tanh", "gelu", "where", "pow", "logaddexp", "erfinv"])
 def test_every_element_is_reached_whatever_the_length(name):
     case, pulled = cases(name)[0]
     once = run(pulled.kernel, case.arguments())
@@ -105,6 +105,13 @@ def test_every_element_is_reached_whatever_the_length(name):
         for y, part in zip(run(pulled.kernel, case.arguments(), repeats), once, strict=True):
             whole = np.tile(part, repeats)
             assert not differences(y, whole, 8).size  # the last elements go through scalar functions
+
+
+@pytest.mark.parametrize(("name", "bodies"), [("relu", 2), ("gelu", 2), ("airy_ai", 1), ("upper_gamma", 1)])
+def test_a_long_body_is_compiled_once(name, bodies):
+    _, pulled = next((c, p) for c, p in cases(name) if c.recipe is None)
+    source = codegen.loop_source([("lg", pulled.kernel, (True,) * len(pulled.kernel.arrays))], elementwise.OFFSET)
+    assert source.count(" lg_some(") - 1 == bodies
 
 
 DENORMAL = {"float32": (1e-45, -1e-45, 1e-40, 1.1754942e-38), "float64": (5e-324, -5e-324, 1e-310, 2.2e-308)}

@@ -65,8 +65,8 @@ def test_a_wrong_place_is_noticed():
     source = codegen.loop_source([("lg", kernel, (True,))], elementwise.OFFSET)
     expected = np.maximum(X, 0)
     for right, wrong in (
-        ("lg_stream(t->y0 + at,", "lg_stream(t->y0 + (at & ~511),"),
-        ("n * sizeof *b0", "n / 8 * 32"),
+        ("lg_stream(y0 + at,", "lg_stream(y0 + (at & ~511),"),
+        ("some * sizeof *b0", "some / 8 * 32"),
         ("lg_some(n - at,", "lg_some(0,"),
     ):
         assert right in source
