@@ -15,22 +15,23 @@ __all__ = ["step_of"]
 def step_of(recipe: Any, kind: Any) -> Callable[..., Any]:
     """``(node, xp, g, saved, pending, add, needed)``: run the rules of a node and send what they give.
 
-    On a back end whose calls cost more than Python, rules are one call wherever they can be.
+    On a back end whose calls cost more than Python, and of large arrays, rules are one call wherever they can be.
     """
     if recipe.joint is not None:
         return _joint_step(recipe.joint)
-    if not recipe.plain:
-        return lambda node, xp, g, saved, pending, add, needed: add.__self__.pull_all(node, xp, g, saved)
     wanted = tuple(i for i, _ in recipe.pulls)
     words = tuple(recipe.arguments(recipe.primitive.rules[i]) for i in wanted)
     rules = [recipe.primitive.rules[i] for i in wanted]
     single = recipe.only is not None
     step = _written_step(wanted, words, single)(*rules)
+    if not recipe.plain and not single:  # one call for those rules that are needed
+        step = lambda node, xp, g, saved, pending, add, needed: add.__self__.pull_all(node, xp, g, saved)
     if single and recipe.primitive.placing:
         adding = getattr(device.by_array.get(kind), "adding", None)
         if adding:
             return _placing_step(recipe, adding, step)
-    fuses = getattr(device.by_array.get(kind), "fuses", False) and not all(map(_passes_on, rules, words))
+    fuses = not recipe.plain or getattr(device.by_array.get(kind), "fuses", False)
+    fuses = fuses and not all(map(_passes_on, rules, words))
     fused = recipe.fused(kind, tuple(i in wanted for i in range(len(recipe.primitive.arrays)))) if fuses else None
     if fused is None:
         return step

@@ -338,12 +338,14 @@ def disagreement(family: str, dtype: str) -> str | None:
 #: By source: the family that must notice, and what is replaced by what, where it occurs first after the third entry.
 FAULTS: dict[str, list[tuple[str, str, str, str]]] = {
     "rows": [
-        ("softmax", "to[k] *= rate", "to[k] += rate", "softmax)"),
+        ("softmax", "y[k] * rate * scale", "y[k] + rate * scale", "shares)"),
+        ("softmax", "powers[k] * rate", "powers[k] + rate", "shares)"),
+        ("softmax", "x[k] : (REAL)-LG_INFINITY", "x[k] : 0", "fill_up)"),
         ("softmax", "(AT(a, k) - inner)", "(AT(a, k) + inner)", "softmax_pull_rows)"),
         ("softmax", "AT(from, k) - top - size", "AT(from, k) - top + size", "log_softmax)"),
         ("softmax", "POWER(AT(b, k)) * all", "POWER(AT(a, k)) * all", "log_softmax_pull)"),
-        ("softmax", "+ shift;", "- shift;", "log_powers)"),
-        ("softmax", "top <= shift", "1", "log_powers)"),
+        ("softmax", "+ shift;", "- shift;", "log_powers_of)"),
+        ("softmax", "top <= shift", "1", "log_powers_of)"),
         ("softmax", "s[row] == (REAL)-LG_INFINITY", "s[row] == 1", "logsumexp_pull)"),
         ("cross_entropy", "- from[target]", "+ from[target]", "cross_entropy_rows)"),
         ("cross_entropy", "given += n", "given += n - 1", "class_of"),

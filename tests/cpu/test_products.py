@@ -1,12 +1,13 @@
 """Products of matrices: threads by their size, and the BLAS's own number of threads afterwards."""
 
+import ctypes
 import itertools
 
 import numpy as np
 import pytest
 
 import lucidgrad as lg
-from lucidgrad.backends.cpu.compiled import blas, threads
+from lucidgrad.backends.cpu.compiled import attention, blas, threads
 
 SIZES = [(64, 64, 64), (65, 70, 67), (200, 150, 300), (1, 700, 800), (800, 1000, 3)]
 
@@ -71,17 +72,49 @@ def test_what_fails_leaves_the_threads(two_threads, monkeypatch):
     def failing(*args):
         raise MemoryError
 
-    watched(monkeypatch, failing)
+    monkeypatch.setattr(attention, "run", failing)
+    q = np.ones((8, 40, 16), np.float32)
     with pytest.raises(MemoryError):
-        blas.product(np.ones((80, 80)), np.ones((80, 80)))
+        attention.attend(q, q, q, np.empty_like(q), np.empty((8, 40), np.float32), 1.0, False)
     assert two_threads() == 2
 
 
 def test_the_blas_has_one_thread_meanwhile(two_threads, monkeypatch):
     seen = []
-    watched(monkeypatch, lambda *args: seen.append(two_threads()))
+    looking = ctypes.CFUNCTYPE(None)(lambda: seen.append(two_threads()))
+    calls = blas.calls_of("f")._replace(gemm=ctypes.cast(looking, ctypes.c_void_p).value, affine=None)
+    monkeypatch.setattr(blas, "calls_of", {"f": calls}.get)
     lg.asarray(np.ones((100, 100), np.float32)) @ lg.asarray(np.ones((100, 100), np.float32))
-    assert seen == [1]
+    lg.asarray(np.ones((2, 100, 600), np.float32)) @ lg.asarray(np.ones((2, 600, 100), np.float32))
+    assert seen == [1] * 3 and two_threads() == 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_where_a_product_goes(two_threads, dtype):
+    """Into rows that lie apart, and nothing between them; into what has other sizes or lies otherwise, nothing."""
+    rng = np.random.default_rng(0)
+    a, b, bias = (rng.standard_normal(shape).astype(dtype) for shape in ((70, 80), (80, 90), 90))
+    room = np.full((70, 100), 7, dtype)
+    y = room[:, 4:-6]
+    assert blas.product(a, b, y, bias) is y and (room[:, :4] == 7).all() and (room[:, -6:] == 7).all()
+    assert (y == blas.product(a, b, None, bias)).all()
+    np.testing.assert_allclose(y, a @ b + bias, rtol=1e-4, atol=1e-4)
+    for wrong in (room, room[:-1, :90], np.zeros((90, 70), dtype).T, np.zeros((70, 90), "float16")):
+        before = wrong.copy()
+        assert blas.product(a, b, wrong) is None and (wrong == before).all()
+    for wrong in (bias[:-1], np.ones(180, dtype)[::2], np.ones((1, 90), dtype), bias.astype("float16")):
+        assert blas.product(a, b, None, wrong) is None
+    assert blas.product(a, b[:-1]) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_single_rows_and_columns(two_threads, dtype):
+    """Of an axis with one element NumPy says any stride."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((600, 1200)).astype(dtype), rng.standard_normal(2400).astype(dtype)
+    for row in (b[None, :600], b[None, ::4], b[::-4][None], b[:600].reshape(600, 1).T):
+        np.testing.assert_allclose(blas.product(row, a), row @ a, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(blas.product(a.T, row.T), a.T @ row.T, rtol=1e-3, atol=1e-3)
 
 
 def test_layers_use_it(two_threads, monkeypatch):

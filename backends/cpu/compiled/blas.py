@@ -3,13 +3,12 @@
 import ctypes
 import functools
 import math
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import building, memory, threads
-from .library import address
+from .library import LAYOUT_IS_KNOWN, OFFSET
 
 __all__ = ["calls_of", "dividing", "functions", "multiply", "product", "products", "set_num_threads"]
 
@@ -108,27 +107,24 @@ def product(x1: Any, x2: Any, y: Any = None, bias: Any = None) -> Any:
     ``y``, by rows, is where it goes; ``bias`` is added to each of them. The BLAS has one thread meanwhile, and its own
     number of them afterwards.
     """
-    (m, k), (inner, n) = x1.shape, x2.shape
-    work, count, dtype = m * n * k, threads.get_num_threads(), x1.dtype
-    if work < _WAKES or inner != k or dtype is not x2.dtype or not dtype.isnative:
+    (m, k), n = x1.shape, x2.shape[1]
+    work, dtype = m * n * k, x1.dtype
+    if work < _WAKES or dtype is not x2.dtype or not dtype.isnative or (calls := calls_of(dtype.char)) is None:
         return None
-    calls = calls_of(dtype.char)
-    if calls is None or (count == 1 and not calls.affine):
+    count = threads.get_num_threads()
+    if count == 1 and not calls.affine:
         return None
-    if y is not None and not (y.dtype is dtype and y.flags.c_contiguous):
+    if bias is not None and bias.dtype is not dtype:
         return None
-    if bias is not None and not (bias.dtype is dtype and bias.shape == (n,) and bias.flags.c_contiguous):
-        return None
-    (x1, one), (x2, two) = _laid(x1), _laid(x2)
     if y is None:
         y = memory.empty((m, n), dtype)
-    at = address(x1), one[1], address(x2), two[1], None if bias is None else address(bias), address(y), n
-    calls.alone(1)
-    try:
-        calls.multiply(calls.gemm, calls.affine, one[0], two[0], m, n, k, *at, min(count, work // _PER_THREAD) or 1)
-    finally:
-        calls.alone(0)
-    return y
+    elif y.dtype is not dtype:
+        return None
+    row, by = None if bias is None else id(bias), 1 if count == 1 else min(count, work // _PER_THREAD) or 1
+    if calls.multiply(calls.gemm, calls.affine, x1, x2, row, y, by):
+        return y
+    x1, x2 = _dense(x1), _dense(x2)
+    return y if calls.multiply(calls.gemm, calls.affine, x1, x2, row, y, by) else None
 
 
 def multiply(x1: Any, x2: Any, y: Any = None) -> Any:
@@ -163,53 +159,21 @@ def products(x1: Any, x2: Any, y: Any = None) -> Any:
         for place in np.ndindex(lead):
             multiply(x1[place], x2[place], y[place])
         return y
-    one, two, three = (_stacked(x) for x in (x1, x2, y))
-    if one is None or two is None or three is None or three[0] != 111 or y.dtype is not dtype:
-        return np.matmul(x1, x2, out=y)
-    sizes = x1.shape[-2], x2.shape[-1], x1.shape[-1]
-    at = [p for x, laid in ((x1, one), (x2, two), (y, three)) for p in (address(x), *laid[1:])]
-    calls.alone(1)
-    try:
-        calls.stack(calls.gemm, one[0], two[0], *sizes, *at, size, min(count, work * size // _PER_THREAD) or 1)
-    finally:
-        calls.alone(0)
-    return y
+    by = min(count, work * size // _PER_THREAD) or 1
+    return y if y.dtype is dtype and calls.stack(calls.gemm, x1, x2, y, by) else np.matmul(x1, x2, out=y)
 
 
-def _stacked(x: Any) -> tuple[int, int, int] | None:
-    """CBLAS's word for matrices of a stack, how far rows or columns are apart, and matrices; None: not evenly."""
-    width, (down, along) = x.itemsize, x.strides[-2:]
-    steps = [(n, step) for n, step in zip(x.shape[:-2], x.strides[:-2], strict=True) if n > 1]
-    if not x.flags.aligned or any(far != near * n for (_, far), (n, near) in pairwise(steps)):
-        return None
-    step = steps[-1][1] if steps else 0
-    if step < 0 or step % width:
-        return None
-    if along == width and down >= x.shape[-1] * width and down % width == 0:
-        return 111, down // width, step // width
-    if down == width and along >= x.shape[-2] * width and along % width == 0:
-        return 112, along // width, step // width
-    return None
-
-
-def _laid(x: Any) -> tuple[Any, tuple[int, int]]:
-    """A matrix by rows or by columns, a copy if it is neither; CBLAS's word for it, and how far these are apart."""
-    (rows, columns), (down, along), width = x.shape, x.strides, x.itemsize
-    if not x.flags.aligned:
-        return x.copy(), (111, columns)
-    if along == width and down >= columns * width and down % width == 0:
-        return x, (111, down // width)
-    if down == width and along >= rows * width and along % width == 0:
-        return x, (112, along // width)
-    return np.ascontiguousarray(x), (111, columns)
+def _dense(x: Any) -> Any:
+    """A matrix that lies by rows or by columns, without gaps."""
+    return x if x.flags.forc and x.flags.aligned else x.copy()
 
 
 class _Calls(NamedTuple):
     """Functions of C for a dtype."""
 
     alone: Any  #: keeps the BLAS to one thread, or no longer
-    multiply: Any  #: divides a product among threads
-    stack: Any  #: the same for many
+    multiply: Any  #: divides a product among threads; false: arrays do not lie as they should
+    stack: Any  #: the same for stacks of matrices
     gemm: int  #: a product
     affine: int | None  #: one with a bias; None where the BLAS does all
 
@@ -220,13 +184,11 @@ def calls_of(char: str) -> _Calls | None:
     library, found = (_products(), functions()) if char in "fd" else (None, None)
     if library is None or found is None:
         return None
-    number, at, long = ctypes.c_int, ctypes.c_void_p, ctypes.c_long
-    alone, multiply, stack = (
-        getattr(library, name) for name in ("lg_alone", f"lg_affine_products_{char}", f"lg_stack_{char}")
-    )
-    alone.argtypes, alone.restype, multiply.restype, stack.restype = [number], None, None, None
-    multiply.argtypes = [at, at, number, number, long, long, long, at, long, at, long, at, at, long, number]
-    stack.argtypes = [at, number, number, long, long, long, *[at, long, long] * 3, long, number]
+    number, at, thing = ctypes.c_int, ctypes.c_void_p, ctypes.py_object
+    alone, multiply, stack = (getattr(library, name) for name in ("lg_alone", f"lg_product_{char}", f"lg_stack_{char}"))
+    alone.argtypes, alone.restype = [number], None
+    multiply.argtypes = [at, at, thing, thing, at, thing, number]
+    stack.argtypes = [at, thing, thing, thing, number]
     own = _own() if char == "f" else None
     return _Calls(
         alone, multiply, stack, found["sgemm" if char == "f" else "dgemm"], None if own is None else _at(own.lg_affine)
@@ -237,12 +199,12 @@ def calls_of(char: str) -> _Calls | None:
 def _products() -> ctypes.CDLL | None:
     found = _threads()
     parallel = threads.parallel()
-    if found is None or parallel is None or functions() is None:
+    if found is None or parallel is None or functions() is None or not LAYOUT_IS_KNOWN:
         return None
     library = building.load("products", ["products.c"], ["-pthread"])
     if library is None:
         return None
-    library.lg_products_begin.argtypes = [ctypes.c_void_p] * 3
+    library.lg_products_begin.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_long]
     library.lg_products_begin.restype = None
-    library.lg_products_begin(parallel, *(ctypes.cast(f, ctypes.c_void_p) for f in found))
+    library.lg_products_begin(parallel, *(ctypes.cast(f, ctypes.c_void_p) for f in found), OFFSET)
     return library

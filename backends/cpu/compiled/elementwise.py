@@ -22,7 +22,7 @@ from lucidgrad.core.primitive import Primitive, Recipe, registry
 
 from . import building, memory, threads
 from .layouts import Layout, layout_of
-from .library import OFFSET, OFFSET_IS_KNOWN
+from .library import LAYOUT_IS_KNOWN, OFFSET
 from .toolchain import INTERLEAVED
 
 __all__ = ["OFFSET", "bound", "copy", "forward", "least_elements", "pull", "runner"]
@@ -49,7 +49,7 @@ def least_elements(kernel: Kernel, usual: Any = None) -> int:
 
 def runner(kernel: Kernel, layout: Layout) -> Callable[..., Any] | None:
     """The function ``(layout, arrays, numbers) -> results`` of a loop for arrays laid out like these."""
-    if not OFFSET_IS_KNOWN or threads.parallel() is None:
+    if not LAYOUT_IS_KNOWN or threads.parallel() is None:
         return None
     source = codegen.loop_source([("lg", kernel, layout.varies)], OFFSET)
     library = building.load(kernel.name, source, INTERLEAVED)

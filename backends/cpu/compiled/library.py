@@ -26,10 +26,23 @@ def _asked(x: Any) -> int:
     return x.ctypes.data
 
 
-_probe = np.zeros(3)
+def _is_laid_out(x: Any) -> bool:
+    """Whether an array object is as `arrays.h` says."""
+    at, long, rank = id(x) + OFFSET, ctypes.c_long, x.ndim
+    return (
+        sys.implementation.name == "cpython"
+        and ctypes.sizeof(long) == ctypes.sizeof(ctypes.c_void_p) == 8
+        and address(x) == _asked(x)
+        and ctypes.c_int.from_address(at + 8).value == rank
+        and tuple((long * rank).from_address(_read(at + 16).value)) == x.shape
+        and tuple((long * rank).from_address(_read(at + 24).value)) == x.strides
+        and _read(at + 40).value == id(x.dtype)
+    )
+
+
 #: False with another Python, or another NumPy.
-OFFSET_IS_KNOWN = sys.implementation.name == "cpython" and address(_probe) == _asked(_probe)
-if not OFFSET_IS_KNOWN:
+LAYOUT_IS_KNOWN = _is_laid_out(np.zeros((3, 5), np.int16))
+if not LAYOUT_IS_KNOWN:
     address = _asked
 
 

@@ -1,5 +1,6 @@
 /* Whether objects of Python's are where they were: many of them in one call, which holds the interpreter's lock. */
 
+#include "arrays.h"
 #include "vector_math.h"
 
 typedef int (*next_entry)(void *dictionary, long *place, void **key, void **value); /* PyDict_Next */
@@ -58,10 +59,10 @@ EXPORT long lg_strange(void **first, const kinds *t)
         void *a = PART(void *, x, t->holds), *node = PART(void *, x, t->node), *grad = PART(void *, x, t->grad);
         if (!a || !node || PART(void *, a, t->kind) != t->array) return 1;
         if ((node != t->none) != t->grown[i] || (grad && grad != t->none)) return 1;
-        if (PART(int, a, t->data + 8) != t->ranks[i] || PART(void *, a, t->data + 40) != t->dtypes[i]) return 1;
-        const long *own = PART(long *, a, t->data + 16);
+        const array_fields *own = &PART(array_fields, a, t->data);
+        if (own->rank != t->ranks[i] || own->dtype != t->dtypes[i]) return 1;
         for (long k = 0; k < t->ranks[i]; k++)
-            if (own[k] != *size++) return 1;
+            if (own->sizes[k] != *size++) return 1;
         long k = ((unsigned long)x >> 4) & (room - 1);
         for (; met[k]; k = (k + 1) & (room - 1))
             if (met[k] == x) return 1;

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import building
-from .library import OFFSET, OFFSET_IS_KNOWN
+from .library import LAYOUT_IS_KNOWN, OFFSET
 
 __all__ = ["ANYTHING", "MOST", "Kinds", "Things", "differ", "offset", "strange"]
 
@@ -49,23 +49,9 @@ def strange(kind: Any) -> Callable[[int, int], int] | None:
 
     None where C can't tell; ``kind`` is the class of tensors.
     """
-    if None in [offset(kind, name) for name in ("array", "_node", "_grad")] or not _layout_is_known():
+    if None in [offset(kind, name) for name in ("array", "_node", "_grad")] or _word(kind, _KIND) != id(type(kind)):
         return None
     return _function("lg_strange", (ctypes.c_size_t, ctypes.c_void_p))
-
-
-@functools.cache
-def _layout_is_known() -> bool:
-    """Whether objects have their types, and arrays their sizes and dtypes, where C looks for them."""
-    array = np.zeros((3, 5), np.int16)
-    return (
-        OFFSET_IS_KNOWN
-        and ctypes.sizeof(ctypes.c_long) == 8
-        and _word(array, _KIND) == id(np.ndarray)
-        and ctypes.c_int.from_address(id(array) + OFFSET + 8).value == 2
-        and _word(array, OFFSET + 40) == id(array.dtype)
-        and list((ctypes.c_long * 2).from_address(_word(array, OFFSET + 16))) == [3, 5]
-    )
 
 
 def _word(x: Any, at: int) -> int:
@@ -76,7 +62,7 @@ def _word(x: Any, at: int) -> int:
 @functools.cache
 def _function(name: str, takes: tuple[Any, ...]) -> Callable[..., int] | None:
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
-    if not OFFSET_IS_KNOWN or not locked or building.why_not() is not None:
+    if not LAYOUT_IS_KNOWN or not locked or building.why_not() is not None:
         return None
     library = building.load("looks", ["looks.c"])
     if library is None:
@@ -89,7 +75,7 @@ def _function(name: str, takes: tuple[Any, ...]) -> Callable[..., int] | None:
 @functools.cache
 def offset(kind: Any, name: str) -> int | None:
     """Where objects of a type keep what is in a slot; None if that can't be found out."""
-    if not OFFSET_IS_KNOWN:
+    if not LAYOUT_IS_KNOWN:
         return None
     mark, made = object(), kind.__new__(kind)
     setattr(made, name, mark)

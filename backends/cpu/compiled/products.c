@@ -5,6 +5,7 @@
 #ifndef REAL
 
 #include <pthread.h>
+#include "arrays.h"
 #include "cblas.h"
 #include "parallel.h"
 #include "names.h"
@@ -14,6 +15,7 @@ static int (*get_threads)(void);
 static void (*set_threads)(int);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int running, before; /* programs, and threads that the BLAS had */
+static long fields;         /* where array objects keep what is theirs */
 
 /* A program begins (1) or ends (0). */
 EXPORT void lg_alone(int begins)
@@ -48,10 +50,50 @@ static void forked(void)
     running = 0;
 }
 
-EXPORT void lg_products_begin(lg_parallel_for p, int (*get)(void), void (*set)(int))
+EXPORT void lg_products_begin(lg_parallel_for p, int (*get)(void), void (*set)(int), long offset)
 {
-    parallel = p, get_threads = get, set_threads = set;
+    parallel = p, get_threads = get, set_threads = set, fields = offset;
     pthread_atfork(NULL, NULL, forked);
+}
+
+/* Matrices of one size, a step apart, and their rows (or columns, if TURNED); in elements. */
+typedef struct {
+    void *data;
+    long rows, columns, apart, count, step;
+    int turn;
+} matrices;
+
+/* How a matrix lies, or those of a stack, of elements of so many bytes; 0: neither by rows nor by columns, or unevenly. */
+static int laid(matrices *m, const void *object, const long width)
+{
+    const array_fields *x = (const void *)((const char *)object + fields);
+    const int last = x->rank - 1;
+    if (last < 1) return 0;
+    const long rows = x->sizes[last - 1], columns = x->sizes[last];
+    const long down = x->strides[last - 1], along = x->strides[last];
+    long apart = 0, step = 0, count = 1;
+    int turn = AS_IT_IS;
+    if ((along == width || columns == 1) && (down >= columns * width || rows == 1))
+        apart = rows == 1 ? columns * width : down; /* NumPy says anything of an axis with one element */
+    else if ((down == width || rows == 1) && (along >= rows * width || columns == 1))
+        apart = columns == 1 ? rows * width : along, turn = TURNED;
+    for (int axis = last - 2; axis >= 0; axis--) {
+        if (x->sizes[axis] == 1) continue;
+        if (count == 1)
+            step = x->strides[axis];
+        else if (x->strides[axis] != step * count)
+            return 0;
+        count *= x->sizes[axis];
+    }
+    *m = (matrices){x->data, rows, columns, apart / width, count, step / width, turn};
+    return apart > 0 && apart % width == 0 && step >= 0 && step % width == 0 && (size_t)x->data % width == 0;
+}
+
+/* Whether there is c = a @ b, and it lies by rows. */
+static int fit(const matrices *a, const matrices *b, const matrices *c)
+{
+    return a->columns == b->rows && a->rows == c->rows && b->columns == c->columns && c->turn == AS_IT_IS &&
+           a->count == c->count && b->count == c->count;
 }
 
 /* Rows or columns that stay together, since edges cost: a panel of `gemm.c`, or fewer for the BLAS. And portions for
@@ -117,38 +159,52 @@ EXPORT void NAME(lg_products)(NAME(gemm) gemm, int turn_a, int turn_b, long m, l
     NAME(divide)((NAME(task)){gemm, NULL, turn_a, turn_b, 0, 0, m, n, k, a, b, NULL, c, beta, lda, ldb, ldc}, threads);
 }
 
-/* c = a @ b + bias, which may be NULL */
-EXPORT void NAME(lg_affine_products)(NAME(gemm) gemm, NAME(affine) affine, int turn_a, int turn_b, long m, long n, long k,
-                                     const REAL *a, long lda, const REAL *b, long ldb, const REAL *bias, REAL *c,
-                                     long ldc, int threads)
+/* c = a @ b + bias, which may be NULL: array objects. 0: they do not lie as they should. */
+EXPORT int NAME(lg_product)(NAME(gemm) gemm, NAME(affine) affine, const void *a, const void *b, const void *bias,
+                            const void *c, int threads)
 {
-    NAME(divide)((NAME(task)){gemm, affine, turn_a, turn_b, 0, 0, m, n, k, a, b, bias, c, 0, lda, ldb, ldc}, threads);
+    matrices one, two, to;
+    const REAL *row = NULL;
+    if (!laid(&one, a, sizeof(REAL)) || !laid(&two, b, sizeof(REAL)) || !laid(&to, c, sizeof(REAL))) return 0;
+    if (!fit(&one, &two, &to) || to.count != 1) return 0;
+    if (bias) {
+        const array_fields *x = (const void *)((const char *)bias + fields);
+        if (x->rank != 1 || x->sizes[0] != to.columns || x->strides[0] != sizeof(REAL)) return 0;
+        row = (const REAL *)x->data;
+        if ((size_t)row % sizeof(REAL)) return 0;
+    }
+    lg_alone(1);
+    NAME(divide)((NAME(task)){gemm, affine, one.turn, two.turn, 0, 0, to.rows, to.columns, one.columns, one.data, two.data,
+                              row, to.data, 0, one.apart, two.apart, to.apart}, threads);
+    lg_alone(0);
+    return 1;
 }
 
-/* Products of matrices that lie a step apart: each is one portion, so that all are as one thread makes them. */
+/* Products of stacks of matrices: each is one portion, so that all are as one thread makes them. */
 typedef struct {
     NAME(gemm) gemm;
-    int turn_a, turn_b;
-    long m, n, k;
-    const REAL *a, *b;
-    REAL *c;
-    long lda, ldb, ldc, step_a, step_b, step_c;
+    matrices a, b, c;
 } NAME(stack);
 
 static void NAME(some)(void *task, long begin, long end)
 {
     const NAME(stack) *t = task;
+    const matrices *const a = &t->a, *const b = &t->b, *const c = &t->c;
     for (; begin < end; begin++)
-        t->gemm(BY_ROWS, t->turn_a, t->turn_b, t->m, t->n, t->k, 1, t->a + begin * t->step_a, t->lda,
-                t->b + begin * t->step_b, t->ldb, 0, t->c + begin * t->step_c, t->ldc);
+        t->gemm(BY_ROWS, a->turn, b->turn, c->rows, c->columns, a->columns, 1, (REAL *)a->data + begin * a->step, a->apart,
+                (REAL *)b->data + begin * b->step, b->apart, 0, (REAL *)c->data + begin * c->step, c->apart);
 }
 
-EXPORT void NAME(lg_stack)(NAME(gemm) gemm, int turn_a, int turn_b, long m, long n, long k, const REAL *a, long lda,
-                           long step_a, const REAL *b, long ldb, long step_b, REAL *c, long ldc, long step_c,
-                           long count, int threads)
+/* The same for stacks of matrices, without a bias. */
+EXPORT int NAME(lg_stack)(NAME(gemm) gemm, const void *a, const void *b, const void *c, int threads)
 {
-    NAME(stack) t = {gemm, turn_a, turn_b, m, n, k, a, b, c, lda, ldb, ldc, step_a, step_b, step_c};
-    parallel(NAME(some), &t, count, (count + 4 * threads - 1) / (4 * threads), threads);
+    NAME(stack) t = {.gemm = gemm};
+    if (!laid(&t.a, a, sizeof(REAL)) || !laid(&t.b, b, sizeof(REAL)) || !laid(&t.c, c, sizeof(REAL))) return 0;
+    if (!fit(&t.a, &t.b, &t.c)) return 0;
+    lg_alone(1);
+    parallel(NAME(some), &t, t.c.count, (t.c.count + 4 * threads - 1) / (4 * threads), threads);
+    lg_alone(0);
+    return 1;
 }
 
 #endif

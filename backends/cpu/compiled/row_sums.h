@@ -21,6 +21,7 @@ enum { ABREAST = 32 }; /* elements that are taken at once, each into a sum of it
         }                                                                 \
         _Pragma("omp simd reduction(+ : a)")                              \
         for (I k = even; k < to; k++) a += term(k);                       \
+        _Pragma("GCC unroll 5")                                           \
         for (int w = ABREAST / 2; w; w /= 2)                              \
             for (int j = 0; j < w; j++) s[j] += s[j + w];                 \
         all += s[0] + a;                                                  \
@@ -42,6 +43,7 @@ static inline REAL NAME(top)(const REAL *x, I n)
     }
 #pragma omp simd reduction(max : a)
     for (I k = even; k < n; k++) a = x[k] > a ? x[k] : a;
+#pragma GCC unroll 5
     for (int w = ABREAST / 2; w; w /= 2)
         for (int j = 0; j < w; j++) s[j] = s[j + w] > s[j] ? s[j + w] : s[j];
     return s[0] > a ? s[0] : a;

@@ -32,14 +32,47 @@ static inline double NAME(keep_powers)(REAL *restrict y, const REAL *restrict x,
 #undef NEXT
 }
 
-/* The logarithm of the sum of exp(x). */
-static inline double NAME(log_powers)(const REAL *x, I n)
+/* A row that is shorter than ABREAST: whole vectors of it, behind the last element what adds nothing to its powers. Not
+ * of float64, for which the C library's exp takes long if there are infinities. */
+#undef IS_SHORT
+#define IS_SHORT(n) (BITS == 32 && (n) < ABREAST)
+
+INLINE void NAME(fill_up)(REAL *whole, const REAL *x, I n)
+{
+    for (int k = 0; k < ABREAST; k++) whole[k] = k < (int)n ? x[k] : (REAL)-LG_INFINITY;
+}
+
+INLINE double NAME(log_powers_of)(const REAL *x, I n)
 {
     REAL top = NAME(top)(x, n), shift = NAME(finite)(top);
     if (top <= shift) return log(NAME(powers)(x, n, shift)) + shift;
     double all = 0; /* infinite, or not a number */
     for (I k = 0; k < n; k++) all += exp(x[k]);
     return log(all);
+}
+
+/* The logarithm of the sum of exp(x). */
+static inline double NAME(log_powers)(const REAL *x, I n)
+{
+    if (!IS_SHORT(n)) return NAME(log_powers_of)(x, n);
+    REAL whole[ABREAST];
+    NAME(fill_up)(whole, x, n);
+    return NAME(log_powers_of)(whole, ABREAST);
+}
+
+/* y = softmax(x) * scale */
+INLINE void NAME(shares)(REAL *restrict y, const REAL *restrict x, I n, REAL scale)
+{
+    if (!IS_SHORT(n)) {
+        const REAL rate = (REAL)(1 / NAME(keep_powers)(y, x, n, NAME(top)(x, n)));
+        for (I k = 0; k < n; k++) y[k] = y[k] * rate * scale;
+    } else {
+        REAL whole[ABREAST], powers[ABREAST];
+        NAME(fill_up)(whole, x, n);
+        const REAL rate = (REAL)(1 / NAME(keep_powers)(powers, whole, ABREAST, NAME(top)(whole, ABREAST)));
+        for (int k = 0; k < ABREAST; k++)
+            if (k < (int)n) y[k] = powers[k] * rate * scale;
+    }
 }
 
 /* -- softmax ------------------------------------------------------------------------------------ */
@@ -52,10 +85,7 @@ EXPORT void NAME(softmax)(const void *task, long begin, long end)
     REAL *y = t->y;
     I n = t->n;
     for (I row = begin; row < end; row++) {
-        const REAL *from = x + row * n;
-        REAL *to = y + row * n;
-        REAL rate = (REAL)(1 / NAME(keep_powers)(to, from, n, NAME(top)(from, n)));
-        for (I k = 0; k < n; k++) to[k] *= rate;
+        NAME(shares)(y + row * n, x + row * n, n, 1);
     }
 }
 
@@ -246,8 +276,7 @@ EXPORT void NAME(cross_entropy_pull)(const void *task, long begin, long end)
             *wrong = 1;
             continue;
         }
-        REAL rate = (REAL)(1 / NAME(keep_powers)(to, from, n, NAME(top)(from, n)));
-        for (I k = 0; k < n; k++) to[k] = to[k] * rate * scale;
+        NAME(shares)(to, from, n, scale);
         to[target] -= scale;
     }
 }

@@ -1,8 +1,9 @@
 """Softmax, cross-entropy, normalisation and sums in C. Each function gives None where the work is for NumPy."""
 
+import functools
 import math
 from struct import pack
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -230,39 +231,54 @@ def batch_norm_pull(h: Any, x: Any, w: Any, m: Any, v: Any, eps: float) -> Any:
 
 
 # -- sums ----------------------------------------------------------------------------------------
+class _Sums(NamedTuple):
+    """How sums are taken: by which function of C, or None if by that of everything; its sizes, and those of results."""
+
+    name: str | None
+    sizes: tuple[int, ...]
+    units: int
+    shape: tuple[int, ...]
+
+
 def sums(x: Any, axis: Any, keepdims: bool) -> Any:
     """Sums over the last axes, the first ones, all, or all but the second."""
     if x.size < WORTH_SUM or not x.size or not plain(x):
         return None
-    rank = x.ndim
+    way = _way_to_sum(x.shape, tuple(axis) if type(axis) is list else axis, keepdims)
+    if way is None:
+        return None
+    if way.name is None:
+        return _total(x, way.shape)
+    if (function := _LIBRARY.get(way.name, x.dtype)) is None:
+        return None
+    y = np.empty(way.shape, x.dtype)
+    run(function, pack(f"{2 + len(way.sizes)}q", address(x), address(y), *way.sizes), way.units, x.size)
+    return y
+
+
+@functools.lru_cache(4096)
+def _way_to_sum(given: tuple[int, ...], axis: Any, keepdims: bool) -> _Sums | None:
+    rank = len(given)
     axes = tuple(range(rank)) if axis is None else (axis,) if type(axis) is int else tuple(axis)
     if not axes or min(axes) < -rank or max(axes) >= rank:
         return None
     axes = tuple(sorted(a % rank for a in axes))
-    left = [n for a, n in enumerate(x.shape) if a not in axes]
-    sizes: tuple[int, ...]
-    shape = [1 if a in axes else n for a, n in enumerate(x.shape)] if keepdims else left
-    if axes[0] == 0 and axes[-1] == len(axes) - 1 < rank - 1:
+    if len(set(axes)) < len(axes):
+        return None
+    left = [n for a, n in enumerate(given) if a not in axes]
+    shape = tuple(1 if a in axes else n for a, n in enumerate(given)) if keepdims else tuple(left)
+    if len(axes) == rank:
+        return _Sums(None, (), 0, shape)
+    if axes[-1] == len(axes) - 1:
         n = math.prod(left)
         wide = min(max(n // 4 // WIDE * WIDE, WIDE), WIDEST)
-        name, sizes = "column_sums", (x.size // n, n, wide)
-        worth, units = n >= 16, -(-n // wide)
-    else:
-        gap = next((k for k, a in enumerate(axes) if a != k), len(axes))  # the leading axes that are reduced
-        tail = axes[gap:]
-        if len(axes) == rank:
-            return _total(x, tuple(shape))
-        if not tail or tail[-1] != rank - 1 or len(tail) != rank - tail[0]:
-            return None
-        n, places = math.prod(x.shape[:gap]), math.prod(x.shape[tail[0] :])
-        name, sizes = "channel_sums", (n, math.prod(left), places)
-        worth, units = places >= 16, sizes[1]
-    function = _LIBRARY.get(name, x.dtype) if worth else None
-    if function is None or len(set(axes)) < len(axes):
+        return _Sums("column_sums", (math.prod(given) // n, n, wide), -(-n // wide), shape) if n >= 16 else None
+    gap = next((k for k, a in enumerate(axes) if a != k), len(axes))  # the leading axes that are reduced
+    tail = axes[gap:]
+    if not tail or tail[-1] != rank - 1 or len(tail) != rank - tail[0]:
         return None
-    y = np.empty(shape, x.dtype)
-    run(function, pack(f"{2 + len(sizes)}q", address(x), address(y), *sizes), units, x.size)
-    return y
+    n, places, channels = math.prod(given[:gap]), math.prod(given[tail[0] :]), math.prod(left)
+    return _Sums("channel_sums", (n, channels, places), channels, shape) if places >= 16 else None
 
 
 def _total(x: Any, shape: tuple[int, ...]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lucidgrad.backends.cpu.compiled import blas, building, memory, threads
-from lucidgrad.backends.cpu.compiled.library import OFFSET, OFFSET_IS_KNOWN, address
+from lucidgrad.backends.cpu.compiled.library import LAYOUT_IS_KNOWN, OFFSET, address
 from lucidgrad.backends.cpu.compiled.panels import PRODUCTS
 from lucidgrad.core.source import run as define
 
@@ -33,7 +33,7 @@ _PLAIN = 0x0101
 @functools.cache
 def is_possible() -> bool:
     """Whether there is a compiler, and objects are laid out as is known here."""
-    if not OFFSET_IS_KNOWN or building.why_not() is not None or threads.parallel() is None:
+    if not LAYOUT_IS_KNOWN or building.why_not() is not None or threads.parallel() is None:
         return False
     array, number = np.zeros((3, 2)), 1.5
     flags = [ctypes.c_int.from_address(id(x) + _FLAGS).value & _PLAIN for x in (array, array[:, :1])]

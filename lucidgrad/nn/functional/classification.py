@@ -40,12 +40,13 @@ def check_classes(
 
 def _class_axis(name: str, x: Any, target: Any) -> int:
     """Where the classes are; the target has the other axes."""
-    if x.ndim < 1:
+    sizes = tuple(x.shape)
+    if not sizes:
         raise ValueError(f"{name}: given an input without axes, expected (classes,) or (n, classes, *sizes)")
-    axis = 0 if x.ndim == 1 else 1
-    expected = (*x.shape[:axis], *x.shape[axis + 1 :])
+    axis = 0 if len(sizes) == 1 else 1
+    expected = (*sizes[:axis], *sizes[axis + 1 :])
     if tuple(target.shape) != expected:
-        kind = ValueError if target.ndim and x.shape[0] != target.shape[0] and axis else RuntimeError
+        kind = ValueError if target.ndim and sizes[0] != target.shape[0] and axis else RuntimeError
         raise kind(
             f"{name}: given an input of shape {tuple(x.shape)} and a target of shape {tuple(target.shape)}, expected "
             f"a target of shape {expected}{_way_out(x, target, axis, expected)}"
