@@ -86,7 +86,8 @@ def _recorded(tape, thing, question, function, args, keywords, live):
             pytest.skip(f"PyTorch can't compute this on this processor: {error}")
         kinds = [kind.__name__ for kind in type(error).__mro__]
         name = kinds[0] if error is tape.raised else next(name for name in kinds if hasattr(builtins, name))
-        tape.entries.append([question, ["!", name, str(error)]])
+        message = str(error).partition("\nException raised from ")[0]  # what follows is another one in each process
+        tape.entries.append([question, ["!", name, message]])
         raise
     finally:
         tape.peer_runs = False

@@ -213,3 +213,15 @@ def test_recordings_find_wrong_numbers():
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     failed = {line.split()[1].partition("::")[0] for line in done.stdout.splitlines() if line.startswith("FAILED")}
     assert failed == set(chosen), done.stdout[-3000:] + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("path", sorted(stores.TESTS.joinpath("golden/answers").rglob("*.npz")), ids=lambda p: p.stem)
+def test_no_answer_has_a_backtrace(path):
+    """Its addresses and paths are others in each process."""
+    assert "Exception raised from" not in json.dumps(stores.answers(path).tapes)
+
+
+def test_numbers_of_single_precision_are_compared_as_such():
+    one = float(np.float32(0.1))
+    assert stores._near(one, float(np.float32(0.10001))) and not stores._near(one, float(np.float32(0.102)))
+    assert stores._near(0.1, 0.1 + 1e-12) and not stores._near(0.1, 0.10001)
