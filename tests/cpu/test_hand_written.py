@@ -211,3 +211,12 @@ def test_steps_of_views_are_for_numpy():
     sgd_step([whole[:, ::2]], [lg.ones((2, 20000))], lr=1.0)
     assert whole.numpy()[:, ::2].max() == -1
     assert not whole.numpy()[:, 1::2].any()
+
+
+def test_what_equals_an_axis_is_none():
+    """How sums are taken is known by shape and axis, and 1.0 is 1 where things are known by value."""
+    x = np.ones((64, 64), "f")
+    with hand_written.compiled(True):
+        assert rows.sums(x, 1, False) is not None
+        with pytest.raises(TypeError):
+            rows.sums(x, 1.0, False)

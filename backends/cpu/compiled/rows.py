@@ -256,7 +256,7 @@ def sums(x: Any, axis: Any, keepdims: bool) -> Any:
     return y
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(4096, typed=True)  # 1.0 is no axis, though it is 1
 def _way_to_sum(given: tuple[int, ...], axis: Any, keepdims: bool) -> _Sums | None:
     rank = len(given)
     axes = tuple(range(rank)) if axis is None else (axis,) if type(axis) is int else tuple(axis)
