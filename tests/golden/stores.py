@@ -91,14 +91,32 @@ def differing(path: Path, tapes: dict[str, list]) -> list[str]:
 
 
 def _near(one: Any, other: Any) -> bool:
-    """The same up to rounding, in single precision if these are such numbers, whatever type they came in."""
+    """The same up to rounding, in the precision that these numbers have, whatever type they came in."""
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape:
         return False
-    if one.dtype.kind not in "fc":
+    if one.dtype.kind not in "fc" or not one.size:
         return bool((one == other).all())
-    single = one.dtype.itemsize < 8 or bool((one.astype("f") == one).all() and (other.astype("f") == other).all())
-    return np.allclose(one, other, rtol=1e-3 if single else 1e-9, atol=1e-9, equal_nan=True)
+    relative, of_largest = _allowed(np.stack([one, other]).reshape(-1))
+    return np.allclose(one, other, rtol=relative, atol=of_largest, equal_nan=True)
+
+
+def _allowed(numbers: np.ndarray) -> tuple[float, float]:
+    """What rounding does to numbers: as a share of each, and at least. Each of 16 bits was rounded, and may be what is
+    left of a sum of larger ones."""
+    parts = np.concatenate([numbers.real, numbers.imag])
+    with np.errstate(over="ignore"):
+        single = parts.astype("f")
+    largest = float(np.max(np.abs(parts), where=np.isfinite(parts), initial=0))
+    if not np.array_equal(single, parts, equal_nan=True):
+        return 1e-9, 1e-9
+    for unused, eps in (
+        (16, 2**-7),
+        (13, 2**-10),
+    ):  # what bfloat16 and float16 lack of float32
+        if not (single.view("u4")[~np.isnan(parts)] % 2**unused).any():
+            return 2 * eps, eps * largest
+    return 1e-3, 1e-9
 
 
 def save(path: Path, tapes: dict[str, list]) -> None:

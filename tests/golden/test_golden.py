@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -221,7 +222,15 @@ def test_no_answer_has_a_backtrace(path):
     assert "Exception raised from" not in json.dumps(stores.answers(path).tapes)
 
 
-def test_numbers_of_single_precision_are_compared_as_such():
+def test_numbers_are_compared_in_the_precision_that_they_have():
     one = float(np.float32(0.1))
     assert stores._near(one, float(np.float32(0.10001))) and not stores._near(one, float(np.float32(0.102)))
     assert stores._near(0.1, 0.1 + 1e-12) and not stores._near(0.1, 0.10001)
+    assert stores._near(1j / 3, 1j / 3 + 1e-12) and not stores._near(1j / 3, 1j / 3 + 1e-6)
+    for dtype, eps in ((np.float16, 2**-10), (ml_dtypes.bfloat16, 2**-7)):
+        half = np.asarray([16.0, 0.25, np.inf, np.nan]) * (1 + eps)
+        changed = lambda *shares, half=half, dtype=dtype: (half * (1 + np.asarray(shares))).astype(dtype).astype("d")
+        assert stores._near(half, changed(2 * eps, 2 * eps, 0, 0)) and not stores._near(half, changed(4 * eps, 0, 0, 0))
+        assert stores._near(half, changed(0, 60 * eps, 0, 0))  # a sum of larger numbers: less than the last bit of 16
+        assert not stores._near(half, changed(0, 70 * eps, 0, 0))
+        assert not stores._near(half, half[::-1]) and not stores._near(half, half[:2])
