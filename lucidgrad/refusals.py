@@ -68,7 +68,7 @@ def _outside(error: Exception) -> type[Exception] | None:
 def _replacement(error: Exception) -> type[Exception] | None:
     if isinstance(error, Warning) or not _is_ours(error) or _is_raised(error):
         return None
-    if isinstance(error, RecursionError) and set(_packages(error)) != {"lucidgrad"}:
+    if isinstance(error, RecursionError) and (set(_packages(error)) != {"lucidgrad"} or _is_deep()):
         return None  # of the user's functions that call themselves
     if type(error).__name__ == "AxisError":
         return AxisError
@@ -93,6 +93,14 @@ def _packages(error: Exception) -> list[str]:
             found.append(package)
         step = step.tb_next
     return found
+
+
+def _is_deep() -> bool:
+    """Whether the calls that led here are half as many as there may be: what follows was not what took too many."""
+    frame, left = sys._getframe(), sys.getrecursionlimit() // 2
+    while frame.f_back is not None and left:
+        frame, left = frame.f_back, left - 1
+    return not left
 
 
 def _is_raised(error: Exception) -> bool:

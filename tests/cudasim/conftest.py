@@ -13,9 +13,9 @@ elif not cudasim.is_installed() and not without_cuda.EXPECTED:
     cudasim.install(devices=2)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def _device():
-    """Many tests here start processes, which need the device, too."""
+    """Many tests here start processes, which need the device, too; so do fixtures of modules."""
     if without_cuda.EXPECTED and not cudasim.usable_gpus():
         pytest.skip("no CUDA here: neither a GPU nor the emulated device")
 

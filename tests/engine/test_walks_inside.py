@@ -3,6 +3,8 @@
 import datetime
 import decimal
 import fractions
+import functools
+import inspect
 import sys
 
 import numpy as np
@@ -76,6 +78,41 @@ def test_walks_without_end_are_an_error(monkeypatch):
     assert sys.getrecursionlimit() == limit
     assert x.grad is None
     assert lg.is_grad_enabled()
+
+
+def nested(levels):
+    return functools.reduce(lambda inner, _: [inner], range(levels), 1.0)
+
+
+DEEP = {
+    "backward": lambda x: x.sum().backward(),
+    "layers": lg.nn.TransformerEncoder(lg.nn.TransformerEncoderLayer(2, 1, batch_first=True), 1),
+    "lists": lambda x: lg.asarray(nested(60)),
+    "transforms": lambda x: lg.func.vmap(lg.func.hessian(lg.sin))(x[0]),
+}
+
+
+@pytest.mark.parametrize("call", DEEP.values(), ids=DEEP)
+def test_functions_without_end_are_told_so_wherever_the_limit_is_met(call):
+    """In a frame of theirs or in one of this package: an error of arguments it never is."""
+    x = lg.ones((1, 1, 2), requires_grad=True)
+
+    def below(levels):
+        return below(levels - 1) if levels else call(x)
+
+    call(x)
+    stopped, room = 0, sys.getrecursionlimit() - len(inspect.stack(0))
+    for left in range(1, 200):
+        try:
+            below(room - left)
+        except RecursionError:
+            stopped += 1
+    assert stopped
+
+
+def test_arguments_without_end_are_told_as_such():
+    with pytest.raises(ValueError, match="given obj=a list of 1"):
+        lg.asarray(nested(5000))
 
 
 # --- checkpoints ------------------------------------------------------------------------------------------
