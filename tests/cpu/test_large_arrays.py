@@ -6,14 +6,19 @@ import pytest
 import lucidgrad as lg
 from lucidgrad.backends.cpu.compiled import building, elementwise, layouts, memory, threads
 from lucidgrad.core import device
-from lucidgrad.core.primitive import registry
+from lucidgrad.core.primitive import Recipe, registry
 
 N = 40_000
 RNG = np.random.default_rng(7)
 
 
 def _forget_loops():
+    """Whatever was made of loops before: it is made anew when it is first needed."""
+    Recipe.fused.cache_clear()
+    elementwise._copier.cache_clear()
     for primitive in registry.values():
+        for recipe in primitive._recipes.values():
+            recipe.steps.clear()
         for table in (primitive.kernels, *primitive.by_dtype.values()):
             for found in table.values():
                 found._larger = None
@@ -36,16 +41,8 @@ def ran(monkeypatch):
 
     monkeypatch.setattr(elementwise, "bound", bound)
     _forget_loops()
-    elementwise._copier.cache_clear()
-    for name in ("tanh", "multiply", "add", "gelu", "where", "sigmoid"):
-        for recipe in registry[name]._recipes.values():
-            recipe.fused.cache_clear()
     yield found
     _forget_loops()
-    for name in ("tanh", "multiply", "add", "gelu", "where", "sigmoid"):
-        for recipe in registry[name]._recipes.values():
-            recipe.fused.cache_clear()
-    elementwise._copier.cache_clear()
 
 
 def floats(*shape, dtype="float32"):
