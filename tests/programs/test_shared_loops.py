@@ -14,6 +14,9 @@ pytestmark = pytest.mark.skipif(building.why_not() is not None, reason="no C com
 
 #: Loops of several lengths and portions; the units of each are counted, and some take longer than the others.
 SOURCE = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include "parallel.h"
 typedef struct { unsigned char *done; long slow; volatile double sink; } counted;
@@ -41,12 +44,35 @@ __attribute__((visibility("default"))) long race(lg_parallel_for parallel, long 
     }
     return wrong;
 }
+#ifdef __linux__
+typedef struct { pthread_t caller; int processor, came, met; } meeting;
+static void attend(void *task, long begin, long end)
+{
+    meeting *m = task;
+    if (!pthread_equal(pthread_self(), m->caller) && !m->came) {
+        m->came = 1;
+        m->met = sched_getcpu() == m->processor;
+    }
+    for (volatile long k = 0; k < 100000; k++) ;
+}
+__attribute__((visibility("default"))) int met(lg_parallel_for parallel)
+{
+    meeting m = { pthread_self(), sched_getcpu(), 0, 0 };
+    parallel(attend, &m, 20, 1, 2);
+    return m.came + m.met;
+}
+#endif
 """
 
 
 @pytest.fixture(scope="module")
-def race():
-    function = building.load("race", SOURCE, ["-pthread"]).race
+def library():
+    return building.load("race", SOURCE, ["-pthread"])
+
+
+@pytest.fixture(scope="module")
+def race(library):
+    function = library.race
     function.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_int, ctypes.c_uint]
     function.restype = ctypes.c_long
     return lambda loops, count, seed: function(threads.parallel(), loops, count, seed)
@@ -57,6 +83,26 @@ def test_every_unit_is_done_once(race, count):
     assert race(cases(2000, 50_000), count, count) == 0
     time.sleep(0.02)  # all helpers sleep by now
     assert race(100, count, 99) == 0
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="there is one processor"
+)
+def test_who_helps_leaves_the_processor_of_who_called(library, race):
+    """Both of them on one take turns until the system notices."""
+    assert race(100, 2, 1) == 0
+    library.met.argtypes = [ctypes.c_void_p]
+    before, found = os.sched_getaffinity(0), []
+    os.sched_setaffinity(0, {min(before)})  # this thread alone stays there
+    try:
+        for _ in range(100):
+            time.sleep(0.005)  # helpers sleep by now, where they last were
+            found.append(library.met(threads.parallel()))
+    finally:
+        os.sched_setaffinity(0, before)
+    came, together = sum(x > 0 for x in found), found.count(2)
+    assert came > 10
+    assert together <= came // 5  # the system may move a thread at any time
 
 
 def test_loops_of_several_threads_at_once(race):

@@ -7,8 +7,13 @@
    Waking a thread takes longer than many a loop, on virtual machines a hundred microseconds, and loop often follows
    loop. So who waits, a helper for the next loop or the caller for the last portion, looks for a moment before it
    sleeps. Neither takes a lock for that: a helper says that it is inside before it takes a seat, the caller takes the
-   seats away before it asks who is inside. */
+   seats away before it asks who is inside.
+
+   A thread that was asleep often begins on its waker's processor, where the two would take turns until the system
+   notices, many loops later. So a helper leaves the processor of who called. */
+#define _GNU_SOURCE /* for processors */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include "parallel.h"
 #include "vector_math.h"
@@ -22,13 +27,14 @@ static int asleep, waiting; /* how many sleep, and whether the caller does */
 static lg_body body;
 static void *task;
 static long count, portion, taken;
+static int calling; /* the processor of who called, -1 if nobody knows */
 
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 #define STORE(x, value) __atomic_store_n(&(x), value, __ATOMIC_SEQ_CST)
 #define ADD(x, n) __atomic_add_fetch(&(x), n, __ATOMIC_SEQ_CST)
 
 /* How often somebody looks before going to sleep: ten to fifty nanoseconds each. For work about a millisecond, what comes
-   between two products of a step, cold caches included: a thread that was asleep often begins on its waker's processor. */
+   between two products of a step, cold caches included. */
 enum { FOR_WORK = 20000, FOR_THE_END = 10000 };
 
 static inline void moment(void) {
@@ -44,6 +50,22 @@ static void work(void) {
     while ((at = __atomic_fetch_add(&taken, portion, __ATOMIC_RELAXED)) < count)
         body(task, at, count - at < portion ? count : at + portion);
 }
+
+#ifdef __linux__
+static int processor(void) { return sched_getcpu(); }
+
+/* Be on another processor; afterwards the system may put this thread anywhere again. */
+static void leave(int taken_one) {
+    cpu_set_t all, others;
+    if (sched_getaffinity(0, sizeof all, &all)) return; /* more processors than a set has */
+    others = all;
+    CPU_CLR(taken_one, &others);
+    if (CPU_COUNT(&others) && !sched_setaffinity(0, sizeof others, &others)) sched_setaffinity(0, sizeof all, &all);
+}
+#else
+static int processor(void) { return -1; }
+static void leave(int taken_one) { (void)taken_one; }
+#endif
 
 static int take_seat(void) {
     int free = LOAD(seats);
@@ -63,7 +85,11 @@ static void *help(void *ignored) {
             pthread_mutex_unlock(&lock);
         }
         ADD(inside, 1);
-        if (take_seat()) work();
+        if (take_seat()) {
+            const int avoided = LOAD(calling);
+            if (avoided >= 0 && processor() == avoided) leave(avoided);
+            work();
+        }
         if (!ADD(inside, -1) && LOAD(waiting)) {
             pthread_mutex_lock(&lock);
             pthread_cond_signal(&ended);
@@ -92,6 +118,7 @@ EXPORT void lg_parallel(lg_body b, void *t, long n, long grain, int threads) {
     }
     if (helpers < threads - 1) hire(threads - 1);
     body = b, task = t, count = n, portion = grain, taken = 0;
+    STORE(calling, processor());
     const long portions = (n + grain - 1) / grain;
     STORE(seats, portions < threads ? (int)portions - 1 : threads - 1);
     if (LOAD(asleep)) {
