@@ -394,6 +394,7 @@ def test_the_first_process_lets_it_be_built_and_a_later_one_has_it(compiled, tmp
     assert len(built.read_bytes()) == len(content)
 
 
+@pytest.mark.skipif(library.unfit() is not None, reason=str(library.unfit()))
 @pytest.mark.parametrize("compiler", ["no_such_compiler", "false"])
 def test_without_a_compiler_there_is_python_and_the_reason(tmp_path, compiler):
     here = {"LUCIDGRAD_ENGINE": "", "LUCIDGRAD_CC": compiler, "XDG_CACHE_HOME": str(tmp_path)}
