@@ -34,8 +34,9 @@ def _last_cache(folder: Path) -> int:
     return max(found)
 
 
-#: Bytes of a result from which it is stored past the caches: one that fits into the last of them is soon read there.
-STREAMED = min(max(_last_cache(Path("/sys/devices/system/cpu/cpu0/cache")), 1 << 23), 1 << 26)
+#: Bytes of a result from which it is stored past the caches: one that fits into the last of them, with as much that it
+#: was computed from, is soon read there.
+STREAMED = min(max(_last_cache(Path("/sys/devices/system/cpu/cpu0/cache")) // 2, 1 << 22), 1 << 25)
 #: Without -fno-trapping-math GCC does not vectorise conditions; nobody looks at the processor's exception flags.
 FLAGS = "-std=gnu11 -O3 -fPIC -fvisibility=hidden -fno-math-errno -fno-trapping-math -ffp-contract=off".split()
 FLAGS += [f"-DSTREAMED={STREAMED}"]
