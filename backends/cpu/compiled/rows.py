@@ -24,7 +24,7 @@ STRETCH = 1024
 WIDE, WIDEST = 64, 256
 #: Elements of which a part of a sum over everything is made.
 PART = 1 << 14
-_STREAMING = {"layer_norm", "layer_norm_pull", "softmax_pull", "scaled_distance"}
+_STREAMING = {"layer_norm", "softmax_pull", "scaled_distance"}
 
 
 def _split(x: Any, axis: Any) -> tuple[int, int] | None:

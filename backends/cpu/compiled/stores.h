@@ -8,12 +8,19 @@
 #endif
 
 /* The compiler is told STREAMED, the bytes from which on a result is not found in a cache again: see `toolchain.py`. */
-enum { LINE = 32 }; /* bytes of one store, and what its place is a multiple of */
+/* LINE: bytes of one store, and what its place is a multiple of. */
+#ifdef __AVX512F__
+enum { LINE = 64 }; /* a whole line of the caches */
+#else
+enum { LINE = 32 };
+#endif
 
 #if defined(__AVX__) && defined(__GNUC__)
 typedef float lg_line __attribute__((vector_size(LINE), may_alias));
 #if __has_builtin(__builtin_nontemporal_store)
 #define LG_STREAM(p, v) __builtin_nontemporal_store((lg_line)(v), (lg_line *)(p))
+#elif defined(__AVX512F__)
+#define LG_STREAM(p, v) __builtin_ia32_movntps512((float *)(p), (lg_line)(v))
 #else
 #define LG_STREAM(p, v) __builtin_ia32_movntps256((float *)(p), (lg_line)(v))
 #endif
