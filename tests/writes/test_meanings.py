@@ -21,7 +21,9 @@ def _different(*places):
 
 def _value(library, expression):
     scope = {"lg": library, **arguments(library, names_in(expression))}
-    return list(_arrays(eval(expression, scope), library.Tensor))
+    found = list(_arrays(eval(expression, scope), library.Tensor))
+    # what is found from random numbers has any signs: singular vectors have none of their own
+    return list(map(np.abs, found)) if "lowrank" in expression else found
 
 
 def _arrays(value, tensor):
