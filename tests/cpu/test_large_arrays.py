@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lucidgrad as lg
-from lucidgrad.backends.cpu.compiled import building, elementwise, layouts, memory, threads
+from lucidgrad.backends.cpu.compiled import building, elementwise, layouts, memory, puts, threads
 from lucidgrad.core import device
 from lucidgrad.core.primitive import Recipe, registry
 
@@ -308,3 +308,25 @@ def test_gradients_of_recurrent_layers_whose_inner_values_are_large(kind):
         results.append([p.grad.numpy().copy() for p in layer.parameters()])
     for whole, summed in zip(*results, strict=True):
         assert np.allclose(whole, summed, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("taken", [lambda x, i: x[i], lambda x, i: lg.take(x, i, axis=0)], ids=["a key", "take"])
+def test_rows_are_taken_in_one_way(taken, monkeypatch):
+    """A key of rows and `take` are the same loop, the same checks, and the same gradient."""
+    rows, calls = puts.take_rows, []
+    monkeypatch.setattr(puts, "take_rows", lambda x, i: calls.append(i.size) or rows(x, i))
+    x = lg.tensor(floats(500, 256), requires_grad=True)
+    places, g = RNG.integers(-500, 500, (50, 60)), floats(50, 60, 256)
+    y = taken(x, lg.asarray(places))
+    y.backward(lg.asarray(g))
+    assert calls == ([] if building.why_not() else [3000])
+    np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy()[places])
+    expected = np.zeros((500, 256))
+    np.add.at(expected, places, g.astype("float64"))
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-4, atol=1e-4)
+    places[7, 7] = 500
+    for few in (False, True):
+        with pytest.raises(
+            IndexError, match=r"^(index|take): (given .*)?index 500 is out of (range|bounds) for .* size 500$"
+        ):
+            taken(x, lg.asarray(places[7, 7:9] if few else places))

@@ -173,17 +173,16 @@ def put_add(g: Any, key: Any, shape: Any) -> Any:
 def pick(x: Any, at: Any, key: tuple[Any, ...]) -> Any:
     try:
         last = key[-1]
-        if type(last) is At and at.dtype.kind == "i" and x.ndim:  # NumPy's take is quicker than its keys
+        if type(last) is At and at.dtype.kind == "i" and x.ndim:  # taking is quicker than NumPy's keys
             if len(key) == 1:
-                return (x if last.axes == 1 else x.reshape(_size(x.shape[: last.axes]), *x.shape[last.axes :])).take(
-                    at, 0
-                )
+                rows = x if last.axes == 1 else x.reshape(_size(x.shape[: last.axes]), *x.shape[last.axes :])
+                return rows.take(at, 0) if at.size < _MANY else _taken("index", rows, at, 0)
             if type(key[0]) is slice and last == _ONE and key.count(_EVERYTHING) == len(key) - 1 < x.ndim:
-                return x.take(at, len(key) - 1)
+                return _taken("index", x, at, len(key) - 1)
         whole = joined(key, at)
         return _program("pick")(x, at, key=key) if whole is None else x[whole]
     except IndexError as error:
-        raise IndexError(f"index: {error}") from None
+        raise IndexError(f"index: {str(error).removeprefix('index: ')}") from None
 
 
 _FEW = 1000  # elements that numpy.add.at adds in less time than it takes to prepare for its quick loop
@@ -214,13 +213,24 @@ def nonzero(x: Any) -> Any:
 def take(x: Any, i: Any, axis: int | None = None) -> Any:
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: given an array of dimension {x.ndim} and no axis, expected one or dimension 1")
+    if i.size < _MANY:
+        return x.take(i, axis)
     at = 0 if axis is None else axis + x.ndim if axis < 0 else axis
-    if 0 <= at < x.ndim and x.size and x.nbytes // x.shape[at] * i.size >= memory.LEAST:
-        # into memory that was used before; NumPy checks and writes in two passes then
-        inside, shape = _in_bounds("take", i, x.shape[at]), (*x.shape[:at], *i.shape, *x.shape[at + 1 :])
-        made = None if at else puts.take_rows(x.reshape(x.shape[0], -1), inside.reshape(-1))
-        return x.take(inside, at, memory.empty(shape, x.dtype), "clip") if made is None else made.reshape(shape)
-    return x.take(i, axis)
+    return _taken("take", x, i, at) if 0 <= at < x.ndim else x.take(i, axis)
+
+
+#: Fewer parts of an array than this are NumPy's to take, however large they are: it does not write twice then.
+_MANY = 64
+
+
+def _taken(name: str, x: Any, i: Any, axis: int) -> Any:
+    """Many parts of an array along an axis that it has, counted from the first."""
+    if not x.size or x.nbytes // x.shape[axis] * i.size < memory.LEAST:
+        return x.take(i, axis)
+    # Into memory that was used before; NumPy checks and writes in two passes then.
+    inside, shape = _in_bounds(name, i, x.shape[axis]), (*x.shape[:axis], *i.shape, *x.shape[axis + 1 :])
+    made = None if axis else puts.take_rows(x.reshape(x.shape[0], -1), inside.reshape(-1))
+    return x.take(inside, axis, memory.empty(shape, x.dtype), "clip") if made is None else made.reshape(shape)
 
 
 def take_put(g: Any, i: Any, axis: int, size: int) -> Any:
