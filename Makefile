@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test nightly peers golden sanitize core other-pythons oldest no-cupy no-compiler pre-commit package
-.PHONY: python-engine
+.PHONY: python-engine processes architectures
 .PHONY: lint types laws bench docs site-test gpu clean
 .DELETE_ON_ERROR:
 
@@ -36,13 +36,21 @@ ENGINES = tests/engine tests/semantics --ignore tests/engine/test_native.py
 
 # What takes longer than a contributor should wait. Each kind of check is there once: linters and types in pre-commit,
 # the whole suite in peers, its core where versions or machines differ. A failure does not keep others from running.
-NIGHTLY ?= pre-commit package golden sanitize site-test no-compiler no-cupy python-engine oldest other-pythons peers
+NIGHTLY ?= pre-commit package golden sanitize site-test no-compiler no-cupy python-engine oldest other-pythons peers \
+    processes architectures
 nightly: $(VENV)/.nightly
 	$(BIN)/python -m tools.nightly $(NIGHTLY)
 
-# The whole suite with random cases by the thousand, others each night, beside torch, jax and NVRTC.
-peers: $(VENV)/.nightly
-	LUCIDGRAD_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --durations=10
+# What takes about as long at night as all other tests together.
+PROCESSES = tests/distributed
+ARCHITECTURES = tests/codegen/test_nvrtc.py tests/codegen/test_assembled.py
+
+# The whole suite with random cases by the thousand, others each night, beside torch and jax: in three parts.
+peers: tests = $(addprefix --ignore ,$(PROCESSES) $(ARCHITECTURES))
+processes: tests = $(PROCESSES)
+architectures: tests = $(ARCHITECTURES)
+peers processes architectures: $(VENV)/.nightly
+	LUCIDGRAD_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --durations=10 $(tests)
 
 # What PyTorch answers now is what was recorded of it.
 golden: $(VENV)/.nightly

@@ -67,10 +67,22 @@ def _runs(number):
 
 def test_targets_of_the_night_exist():
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (found,) = re.findall(r"^NIGHTLY \?= (.*)$", text, re.MULTILINE)
-    assert {"peers", "golden", "sanitize", "other-pythons", "oldest", "no-cupy", "no-compiler"} <= set(found.split())
-    for target in found.split():
-        assert re.search(rf"^{target}:", text, re.MULTILINE), target
+    (found,) = re.findall(r"^NIGHTLY \?= ((?:.*\\\n)*.*)$", text, re.MULTILINE)
+    targets = set(found.replace("\\", "").split())
+    assert {"peers", "processes", "architectures", "golden", "sanitize", "other-pythons", "oldest"} <= targets
+    for target in targets:
+        assert re.search(rf"^([\w-]+ )*{target}( [\w-]+)*:", text, re.MULTILINE), target
+
+
+def test_what_peers_leaves_out_is_a_target_of_its_own():
+    told = subprocess.run(
+        ["make", "-n", "peers", "processes", "architectures"], cwd=ROOT, capture_output=True, text=True
+    )
+    lines = [line.split("--durations=10")[1].split() for line in told.stdout.splitlines() if "NIGHTLY=1" in line]
+    peers, *others = lines
+    assert peers[::2] == ["--ignore"] * (len(peers) // 2)
+    assert sorted(peers[1::2]) == sorted(path for line in others for path in line)
+    assert all((ROOT / path).exists() for path in peers[1::2])
 
 
 def drawn(**environment):
