@@ -20,11 +20,13 @@ HOST = (
     "tests/cpu/test_hand_written.py",
     "tests/cpu/test_large_arrays.py",
     "tests/cpu/test_loop_values.py",
+    "tests/cpu/test_streamed_loops.py::test_large_results_have_the_bits_of_small_ones",
     "tests/kernels/test_steps.py",
     "tests/engine/test_hooks.py",
     "tests/engine/test_inplace.py",
     "tests/engine/test_views.py",
     "tests/engine/test_walks_inside.py",
+    "tests/programs/test_shared_loops.py",
 )
 DEVICE = ("tests/cudasim/test_arrays.py", "tests/cudasim/test_kernels.py", "tests/cudasim/test_memory.py")
 
