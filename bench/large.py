@@ -42,6 +42,11 @@ def table(rng: np.random.Generator) -> Arrays:
     return [rng.standard_normal((WORDS, WIDTH), np.float32), rng.integers(0, WORDS, 4096)]
 
 
+def heads(rng: np.random.Generator) -> Arrays:
+    """Queries, keys and values, of four examples with four heads of 64 features."""
+    return list(rng.standard_normal((3, 4, 4, 512, 64), np.float32))
+
+
 @dataclass(frozen=True)
 class Large:
     """A formula of a namespace, its functions of layers and arrays; those of floats get gradients."""
@@ -87,6 +92,11 @@ CASES = {
     "cross-entropy": Large(lambda m, f, x, i: f.cross_entropy(x, i), classes, 3 * SIZE, goal=0.6),
     "embedding 50k x 128": Large(
         lambda m, f, x, i: f.embedding(i, x), table, WORDS * WIDTH * 4 + 4 * 4096 * WIDTH * 4, goal=0.6
+    ),
+    # Weights stay in caches: what counts are products and exponentials.
+    "attention, 512 places": Large(lambda m, f, q, k, v: f.scaled_dot_product_attention(q, k, v), heads, 0.0),
+    "causal attention": Large(
+        lambda m, f, q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True), heads, 0.0
     ),
 }
 
