@@ -59,7 +59,9 @@ def record_large(*runs: Path) -> None:
         {
             "clock": run["machine"]["clock"],
             "threads": run["machine"]["threads"],
-            "cases": {row["case"]: {"ratio": row["ratio"], "share": row["bandwidth"][0]} for row in run["cases"]},
+            "cases": {
+                row["case"]: {"ratio": row["ratio"], "share": (row["bandwidth"] or [None])[0]} for row in run["cases"]
+            },
         }
         for run in (json.loads(path.read_text()) for path in runs)
     ]
@@ -141,15 +143,16 @@ def _table(what: str, rows: dict) -> list[str]:
 
 def _large(runs: list[dict]) -> list[str]:
     heads = [f"{run['threads']} thread{'s' * (run['threads'] > 1)}, {_NAMES[run['clock']]}" for run in runs]
-    rows = [
-        " | ".join(f"{_shown(run['cases'][name]['ratio'])} | {run['cases'][name]['share']:.0%}" for run in runs)
-        for name in runs[0]["cases"]
-    ]
+    rows = [" | ".join(_with_share(**run["cases"][name]) for run in runs) for name in runs[0]["cases"]]
     return [
         "| function | " + " | ".join(f"{head} | of a copy" for head in heads) + " |",
         "|---|" + "--:|" * (2 * len(runs)),
         *(f"| {name} | {row} |" for name, row in zip(runs[0]["cases"], rows, strict=True)),
     ]
+
+
+def _with_share(ratio: float, share: float | None) -> str:
+    return f"{_shown(ratio)} | {'-' if share is None else f'{share:.0%}'}"
 
 
 def _ratio(result: dict) -> str:
