@@ -137,6 +137,28 @@ def test_gradients(name):
     assert np.abs(x.grad.float().numpy(force=True) - wide.grad.numpy(force=True)).max() < 0.06 * scale
 
 
+def test_a_tensor_is_cast_before_it_is_loaded():
+    code = "import lucidgrad as lg; assert str(lg.ones(2).to('bfloat16').dtype) == 'bfloat16'"
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True
+    )
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+def test_systems_beside_wider_arrays(where):
+    """Rules compute with the arrays that a node kept: all of one dtype."""
+    a = lg.eye(3, device=where) * 2 + 0.1
+    for first, second in ((bf16, lg.float32), (lg.float32, bf16)):
+        b, lower = (a.to(dtype).clone().requires_grad_() for dtype in (first, second))
+        for solve in (lg.cholesky_solve, lambda b, lower: lg.linalg.solve_triangular(lower, b, upper=False)):
+            found = lg.autograd.grad(solve(b, lower).sum(), [b, lower])
+            wide = [x.detach().float().requires_grad_() for x in (b, lower)]
+            expected = lg.autograd.grad(solve(*wide).sum(), wide)
+            for g, h, x in zip(found, expected, (b, lower), strict=True):
+                assert g.dtype == x.dtype
+                np.testing.assert_allclose(g.cpu().float().numpy(), h.cpu().numpy(), rtol=1e-2, atol=1e-2)
+
+
 def test_sums_are_not_added_up_in_16_bits():
     assert lg.full((1000,), 1.0, dtype=bf16).sum().item() == 1000
     assert lg.mean(lg.full((70000,), 1.0, dtype=bf16)).item() == 1

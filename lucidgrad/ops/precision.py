@@ -5,8 +5,9 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from lucidgrad.core import device
 from lucidgrad.core.box import Box
-from lucidgrad.core.dispatch import bound, dtype_of, floats, halves, number, promoted
+from lucidgrad.core.dispatch import SCALARS, bound, box, dtype_of, floats, halves, number, promoted
 from lucidgrad.core.dtype import named, plain_name
 from lucidgrad.core.modes import set_casting, state, unusual
 from lucidgrad.core.primitive import Primitive, registry
@@ -54,6 +55,8 @@ def in_widest(primitive: Primitive, args: Sequence[Any], keywords: dict[str, Any
 
     Casts are operations like any other: gradients come back in the dtypes that were given.
     """
+    if all(type(x) in SCALARS for x in args):  # numbers alone, real and complex ones: they have dtypes as tensors
+        args = [box(device.backend_named("cpu").asarray(x)) for x in args]
     found, wide = [dtype_of(x) for x in args], list(args)
     dtype, cast = widest(*(found[i] for i in primitive.values)), registry["astype"].op
     for i in primitive.values:

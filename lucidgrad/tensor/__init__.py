@@ -394,6 +394,8 @@ class Tensor(Box, Operators, Mathematics, Shaping, InPlace, Further, metaclass=T
             for arg in args if other is None else (other, *args):
                 if isinstance(arg, Tensor):
                     device, dtype = arg.device, arg.dtype
+                elif type(arg) is str and arg == "bfloat16":  # which is no dtype until it is asked for
+                    dtype = tape_namespace.public.bfloat16
                 elif isinstance(arg, Device) or (isinstance(arg, str) and arg not in known_dtypes()):
                     device = arg
                 elif isinstance(arg, bool):

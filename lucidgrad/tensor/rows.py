@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lucidgrad.core.box import Box
 from lucidgrad.core.dispatch import box
 
 
@@ -24,6 +25,8 @@ def to_dense(x: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> A
     >>> w.grad.to_dense().tolist()
     [[1.0], [0.0], [2.0]]
     """
+    if isinstance(dtype, Box):
+        raise TypeError("to_dense: given a tensor as dtype, expected a dtype, as x.dtype is one")
     made = box(x.array.dense()) if x.is_sparse else x
     return made if dtype is None else made.to(dtype)
 

@@ -74,6 +74,8 @@ def test_other_floats(dtype):
     dense, sparse = (gradient("plain", s, dtype=dtype) for s in (False, True))
     assert sparse.is_sparse and str(sparse.dtype) == dtype
     assert sparse.to_dense().tolist() == dense.tolist()
+    with pytest.raises(TypeError, match="given a tensor as dtype"):
+        sparse.to_dense(dense)
     assert sparse.coalesce().to_dense().tolist() == dense.tolist()  # a sum is rounded once, however it is made
 
 

@@ -19,6 +19,7 @@ import scipy.special
 import lucidgrad as lg
 import lucidgrad.nn.functional as F
 from lucidgrad.autograd import gradcheck
+from lucidgrad.core.primitive import ELEMENTWISE, registry
 
 REAL = ([0.3, 0.75, 0.45], [0.6, 0.35, 0.8], [0.55, 0.25, 0.4])
 COMPLEX = (
@@ -309,6 +310,45 @@ def test_one_complex_number_stays_complex() -> None:
     assert lg.scalar_tensor(lg.tensor(1 + 2j)).item() == 1 + 2j
     assert lg.scalar_tensor(np.complex64(1 + 2j)).item() == 1 + 2j
     np.testing.assert_allclose(lg.xlogy(lg.tensor([2.0]), 1 + 1j).numpy(), [2 * np.log(1 + 1j)], rtol=1e-6)
+
+
+PAIRS = [p for p in itertools.product((2.0, 1 + 1j, 3, True), repeat=2) if any(type(x) is complex for x in p)]
+
+
+@pytest.mark.parametrize("name", sorted(n for n, p in registry.items() if p.kind is ELEMENTWISE and len(p.arrays) == 2))
+def test_numbers_alone_are_what_tensors_of_them_are(name: str) -> None:
+    """Also if one of them is complex: none of them says which dtype they come to."""
+    op = registry[name].op
+    for pair in PAIRS:
+        try:
+            wanted = op(*map(lg.asarray, pair))
+        except (TypeError, ValueError, NotImplementedError) as error:
+            with pytest.raises(type(error)):
+                op(*pair)
+        else:
+            found = op(*pair)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
+SHORT, TWISTED = lg.ones(3), lg.tensor([1j, 2, 3])
+BESIDE = {
+    "mse_loss": lambda: F.mse_loss(SHORT, TWISTED),
+    "mse_loss, weight": lambda: F.mse_loss(SHORT, TWISTED, weight=SHORT),
+    "mse_loss, sum": lambda: F.mse_loss(SHORT, TWISTED, reduction="sum"),
+    "layer_norm": lambda: F.layer_norm(SHORT, (3,), TWISTED),
+    "rms_norm": lambda: F.rms_norm(SHORT, (3,), TWISTED),
+    "batch_norm": lambda: F.batch_norm(lg.ones(2, 3), None, None, TWISTED, SHORT, training=True),
+    "batch_norm, running": lambda: F.batch_norm(lg.ones(2, 3), SHORT, SHORT, TWISTED),
+    "instance_norm": lambda: F.instance_norm(lg.ones(1, 3, 4), weight=TWISTED),
+    "group_norm": lambda: F.group_norm(lg.ones(1, 3, 4), 3, SHORT, TWISTED),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_complex_numbers_beside_an_input_are_refused(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name.partition(',')[0]}: given .*complex64.*expected real numbers"):
+        BESIDE[name]()
 
 
 # -- integers --------------------------------------------------------------------------------------

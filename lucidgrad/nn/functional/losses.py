@@ -41,6 +41,7 @@ def _weighed(name: str, x: Any, loss: Any, weight: Any, reduction: str, by_weigh
         )
     loss = loss * weight
     if reduction == "mean" and by_weights:
+        only_real(name, loss)
         return loss.sum() / weight.sum()
     return reduced(name, loss, reduction)
 
@@ -78,6 +79,8 @@ def mse_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     if reduction == "mean" and weight is None and input.array.shape == target.array.shape:
+        if input.array.dtype != target.array.dtype:
+            only_real("mse_loss", target)
         return mean_squared_error(input, target)
     d = _difference("mse_loss", input, target)
     return _weighed("mse_loss", input, lg.square(d), weight, reduction, True)

@@ -7,6 +7,7 @@ from typing import Any
 import lucidgrad as lg
 from lucidgrad.amp import is_autocast_enabled, rounded_once
 from lucidgrad.ops.normalisation import batch_norm as _batch_norm, layer_norm as _layer_norm, standardise
+from lucidgrad.ops.numbers import only_real
 from lucidgrad.ops.pooling import avg_pool
 from lucidgrad.tensor import Tensor
 
@@ -52,6 +53,8 @@ def _check_channels(name: str, x: Any, **given: Any) -> None:
                 f"{name}: given {argument} of shape {tuple(value.shape)} and an input of shape {tuple(x.shape)}, "
                 f"expected ({x.shape[1]},)"
             )
+        if value is not None and value.dtype != x.dtype:
+            only_real(name, value)
 
 
 def _track(running: Any, new: Any, momentum: float) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lucidgrad.core.engine import tape_namespace as ops
 from lucidgrad.ops.axes import axes_of, axes_of_one, product
+from lucidgrad.ops.numbers import evened
 from lucidgrad.ops.precision import in_precision
 
 from .factors import identity, matched, need
@@ -85,6 +86,7 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
     [[0.25], [0.0625]]
     """
     _need_fitting("cholesky_solve", L, B)
+    L, B = evened(L, B)  # lest the rule of one triangle met numbers of another dtype
     lower = adjoint(ops, L) if upper else L
     lower, B = matched(lower, B)
     return ops.solve_triangular(adjoint(ops, lower), ops.solve_triangular(lower, B, upper=False), upper=True)
