@@ -250,6 +250,21 @@ def test_what_is_saved_can_be_loaded(monkeypatch):
         lg.save(list(range(1100)), io.BytesIO())
 
 
+def test_one_mark_is_enough_however_the_other_is_damaged():
+    whole = io.BytesIO()
+    lg.save(TREE, whole, metadata={"k": "v"})
+    tree, check = b'"lucidgrad":', b'"lucidgrad.checksum"'
+    for first, second in (
+        (tree, b'"lucidgrad.checks[m"'),
+        (b'"lucudgrad":', check),
+        (b'"lucudgrad":', check[:-2] + b'["'),
+    ):
+        damaged = whole.getvalue().replace(tree, first).replace(check, second)
+        assert damaged != whole.getvalue()
+        with pytest.raises(FileFormatError, match="checksum is wrong"):
+            lg.load(io.BytesIO(damaged))
+
+
 def test_damaged_files_are_refused_or_give_what_was_saved():
     """Bytes changed, cut out, doubled and swapped at random: nothing else comes of it, and little memory is taken."""
     whole = io.BytesIO()
@@ -276,5 +291,5 @@ def test_damaged_files_are_refused_or_give_what_was_saved():
         except FileFormatError:
             refused += 1
         else:  # without both marks of lucidgrad's it is a file of another program's
-            assert _same(found) or b'"lucidgrad' not in changed
+            assert _same(found) or (b'"lucidgrad"' not in changed and b'"lucidgrad.' not in changed)
     assert refused > count * 0.9

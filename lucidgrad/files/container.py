@@ -127,7 +127,7 @@ def read_header(source: Source) -> tuple[dict[str, Entry], dict[str, str], int]:
     notes = parsed.pop("__metadata__", {})
     if type(notes) is not dict or not all(type(value) is str for value in notes.values()):
         raise FileFormatError("the metadata are not strings by name")
-    if TREE in notes or CHECK in notes:
+    if any(f"{key}.".startswith(f"{TREE}.") for key in notes):  # what was made of CHECK if it was damaged, too
         check = notes.get(CHECK, "").encode()
         plain = text.replace(b'"%s":"%s"' % (CHECK.encode(), check), f'"{CHECK}":"{_UNCHECKED}"'.encode(), 1)
         if len(check) != len(_UNCHECKED) or f"{zlib.crc32(plain):08x}".encode() != check:

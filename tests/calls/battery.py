@@ -81,7 +81,7 @@ WRONG: dict[str, Callable[[], Any]] = {
 INSIDE = re.compile(
     r"""ufunc|setting\ an\ array\ element|could\ not\ be\ broadcast|cannot\ reshape|has\ no\ attribute
     |'NoneType'\ object|unsupported\ operand|not\ iterable|only\ integer\ scalar|only\ length-1|only\ 0-dimensional
-    |not\ subscriptable|list\ index\ out|tuple\ index\ out|string\ index\ out|range\(\)|cannot\ unpack
+    |not\ subscriptable|list\ index\ out|tuple\ index\ out|string\ index\ out|\brange\(\)|cannot\ unpack
     |not\ enough\ values|too\ many\ values|must\ be\ real\ number|object\ cannot\ be\ interpreted
     |cannot\ be\ interpreted\ as|not\ callable|inhomogeneous|object\ arrays|too\ large\ to\ convert|C\ long
     |array\ is\ too\ big|Unable\ to\ allocate|Maximum\ allowed|buffer\ is\ too\ small|unhashable
