@@ -9,7 +9,7 @@ walk goes there and lets streams wait for each other; where none has, nobody ask
 
 from _thread import _local as local  # what `threading` has by this name, which takes long to import
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from .errors import DeviceError
@@ -148,14 +148,13 @@ def register(backend: Any) -> None:
 
 def quiet() -> AbstractContextManager[Any]:
     """Silence the libraries' floating-point warnings: rules may divide by zero where nobody looks."""
-    return _quiets[0]() if len(_quiets) == 1 else _all_quiet()
+    return _quiets[0]() if len(_quiets) == 1 else _all_quiet(*_quiets)
 
 
 @contextmanager
-def _all_quiet() -> Iterator[None]:
-    with ExitStack() as contexts:  # entered here, so that one that can't be leaves the others
-        for context in _quiets:
-            contexts.enter_context(context())
+def _all_quiet(*contexts: Callable[[], AbstractContextManager[Any]]) -> Iterator[None]:
+    """One in the other: it takes no more calls to leave them than to enter, so where calls run out none is left on."""
+    with contexts[0](), _all_quiet(*contexts[1:]) if contexts[1:] else nullcontext():
         yield
 
 
