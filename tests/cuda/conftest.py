@@ -5,6 +5,12 @@ import pytest
 import lucidgrad as lg
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cuda():
+    """Where there is none, fixtures of modules are not made either."""
+    lg.cuda.set_device(0)
+
+
 @pytest.fixture(autouse=True)
 def first_device():
     """Every test begins on device 0 and its default stream."""
