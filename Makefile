@@ -41,11 +41,11 @@ NIGHTLY ?= pre-commit package golden sanitize site-test no-compiler no-cupy pyth
 nightly: $(VENV)/.nightly
 	$(BIN)/python -m tools.nightly $(NIGHTLY)
 
-# What takes about as long at night as all other tests together.
+# Parts of the suite that take long at night: each is a target of its own.
 PROCESSES = tests/distributed
 ARCHITECTURES = tests/codegen/test_nvrtc.py tests/codegen/test_assembled.py
 
-# The whole suite with random cases by the thousand, others each night, beside torch and jax: in three parts.
+# The whole suite with random cases by the thousand, others each night, beside torch, jax and NVRTC: in three parts.
 peers: tests = $(addprefix --ignore ,$(PROCESSES) $(ARCHITECTURES))
 processes: tests = $(PROCESSES)
 architectures: tests = $(ARCHITECTURES)

@@ -110,7 +110,7 @@ EXPORT void NAME(layer_norm_pull)(const void *task, long begin, long end)
             }
             REAL slope = (REAL)(along / n), shift = centre ? (REAL)(level / n) : 0;
 #define PULLED(AT) ((AT(a, k) * AT(w, k) - shift - (AT(from, k) - mean) * rate * slope) * rate)
-            PLAIN_ROW(to, n, PULLED); /* past the caches it took a fifth longer, however many rows there were */
+            PLAIN_ROW(to, n, PULLED); /* past the caches 16 and 64 MB took a fifth longer */
 #undef PULLED
         }
     }
